@@ -1,0 +1,2 @@
+// Package offers is the vocabulary of Ringmaster.
+package offers

@@ -1,0 +1,28 @@
+package offers
+
+// Identifiers. Those that the master gives out (agents, frameworks, offers)
+// are opaque to everyone else; they order by the time they were given out,
+// which is what makes ties by id deterministic and fair to the eldest.
+type (
+	// AgentID names one agent for as long as its data folder lives.
+	AgentID string
+	// FrameworkID names a framework over all its connections.
+	FrameworkID string
+	// OfferID names one outstanding offer of one term of one leader.
+	OfferID string
+	// DemandID is chosen by the framework and unique within it.
+	DemandID string
+	// TaskID is chosen by the framework and unique within it, see [TaskID.Validate].
+	TaskID string
+	// UpdateID names one status update of one task, see [Status].
+	UpdateID string
+)
+
+// TaskRef names a task in the whole cluster.
+type TaskRef struct {
+	Framework FrameworkID `json:"framework_id"`
+	Task      TaskID      `json:"task_id"`
+}
+
+// String writes FRAMEWORK:TASK, the form the command line accepts.
+func (r TaskRef) String() string { return string(r.Framework) + ":" + string(r.Task) }
