@@ -1,0 +1,92 @@
+package offers
+
+import (
+	"fmt"
+	"time"
+)
+
+// Agent is what an agent says about itself when it registers, and what the
+// masters agree on about it.
+type Agent struct {
+	ID         AgentID           `json:"id"`
+	Name       string            `json:"name"`
+	Host       string            `json:"host"`
+	Address    string            `json:"address"`          // host:port of its HTTP door, without a scheme
+	Secure     bool              `json:"secure,omitempty"` // its HTTP door speaks TLS
+	Attributes map[string]string `json:"attributes"`
+	Total      Inventory         `json:"total"`
+	Policies   map[string]Policy `json:"device_policy,omitempty"` // by class; "" is the default for all
+	Version    string            `json:"version"`
+	BootID     string            `json:"boot_id,omitempty"` // of the host's running kernel
+	Started    time.Time         `json:"started"`
+}
+
+// Attribute returns the value that constraints see under that name.
+func (a *Agent) Attribute(name string) (string, bool) {
+	if v, ok := a.Attributes[name]; ok {
+		return v, true
+	}
+	switch name {
+	case "host":
+		return a.Host, true
+	case "name":
+		return a.Name, true
+	case "id":
+		return string(a.ID), true
+	}
+	return "", false
+}
+
+// Policy returns how the agent binds devices of a class when a demand has no
+// policy of its own.
+func (a *Agent) Policy(class string) Policy {
+	if p, ok := a.Policies[class]; ok {
+		return p
+	}
+	if p, ok := a.Policies[""]; ok {
+		return p
+	}
+	return Pack
+}
+
+// Validate refuses names that are not printable or too long and impossible
+// inventories.
+func (a *Agent) Validate() error {
+	for field, text := range map[string]string{"name": a.Name, "host": a.Host, "address": a.Address, "version": a.Version} {
+		if len(text) > 256 || !Printable(text) {
+			return fmt.Errorf("agent %s is longer than 256 bytes or not printable", field)
+		}
+	}
+	if a.Name == "" {
+		return fmt.Errorf("agent name is empty")
+	}
+	if len(a.Attributes) > 256 {
+		return fmt.Errorf("agent has %d attributes; at most 256", len(a.Attributes))
+	}
+	for k, v := range a.Attributes {
+		if k == "" || len(k) > 256 || len(v) > 256 || !Printable(k) || !Printable(v) {
+			return fmt.Errorf("agent attribute %q: name and value are printable and at most 256 bytes", clip(k))
+		}
+	}
+	for _, p := range a.Policies {
+		if err := p.Validate(); err != nil {
+			return err
+		}
+	}
+	if err := a.Total.Validate(); err != nil {
+		return fmt.Errorf("total: %w", err)
+	}
+	return nil
+}
+
+// AgentState is where an agent is in its life.
+type AgentState string
+
+// The states of an agent.
+const (
+	AgentActive      AgentState = "active"
+	AgentDraining    AgentState = "draining"    // gets no offers, its tasks end
+	AgentDrained     AgentState = "drained"     // draining, and no task left
+	AgentUnreachable AgentState = "unreachable" // silent for longer than the agent timeout
+	AgentGone        AgentState = "gone"        // removed for good
+)

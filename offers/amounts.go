@@ -1,0 +1,180 @@
+package offers
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// Scalar is a resource kind that is a plain number on every agent.
+type Scalar int
+
+// The scalar kinds in their fixed order; device classes follow by name.
+const (
+	CPUs      Scalar = iota // thousandths of a core
+	Mem                     // bytes
+	Disk                    // bytes
+	Bandwidth               // bits per second
+	Scalars                 // how many there are
+)
+
+var scalarNames = [Scalars]string{"cpus", "mem", "disk", "bandwidth"}
+
+func (s Scalar) String() string { return scalarNames[s] }
+
+// ScalarNamed returns the kind of that name.
+func ScalarNamed(name string) (Scalar, bool) {
+	for s, n := range scalarNames {
+		if n == name {
+			return Scalar(s), true
+		}
+	}
+	return 0, false
+}
+
+// MaxAmount is the largest amount of any kind that one agent or one demand
+// may name: the largest integer that every JSON reader holds exactly. It
+// leaves room to add up a thousand agents of that size without overflow.
+const MaxAmount = 1<<53 - 1
+
+// Amounts is one integer per scalar kind, in the units of [Scalar]. The zero
+// value is nothing at all.
+type Amounts [Scalars]int64
+
+// Plus returns a + b, kind by kind, saturating at the largest int64.
+func (a Amounts) Plus(b Amounts) Amounts {
+	for k := range a {
+		if sum := a[k] + b[k]; b[k] > 0 && sum < a[k] {
+			a[k] = int64(^uint64(0) >> 1)
+		} else {
+			a[k] = sum
+		}
+	}
+	return a
+}
+
+// Minus returns a - b, kind by kind; the result may be negative.
+func (a Amounts) Minus(b Amounts) Amounts {
+	for k := range a {
+		a[k] -= b[k]
+	}
+	return a
+}
+
+// Times returns n * a.
+func (a Amounts) Times(n int64) Amounts {
+	for k := range a {
+		a[k] *= n
+	}
+	return a
+}
+
+// Within reports whether a is at most b in every kind.
+func (a Amounts) Within(b Amounts) bool {
+	for k := range a {
+		if a[k] > b[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// ParseScalar reads an amount of kind s as people write it: cores with at
+// most three decimals, sizes with a unit of [ParseSize], bandwidth in bits
+// per second with bps, Kbps, Mbps, Gbps or Tbps.
+func ParseScalar(s Scalar, text string) (int64, error) {
+	switch s {
+	case CPUs:
+		return exact(text, 1000, "finer than a thousandth")
+	case Bandwidth:
+		return parseUnits(text, bandwidthUnits)
+	default:
+		return ParseSize(text)
+	}
+}
+
+// ParseSize reads a number of bytes: an integer, or a number with one of
+// B KiB MiB GiB TiB PiB kB MB GB TB PB that comes to whole bytes.
+func ParseSize(text string) (int64, error) { return parseUnits(text, sizeUnits) }
+
+// FormatCPUs writes thousandths of a core as cores, "1.5".
+func FormatCPUs(milli int64) string {
+	sign := ""
+	if milli < 0 {
+		sign, milli = "-", -milli
+	}
+	whole, rest := milli/1000, milli%1000
+	if rest == 0 {
+		return sign + strconv.FormatInt(whole, 10)
+	}
+	return sign + strings.TrimRight(fmt.Sprintf("%d.%03d", whole, rest), "0")
+}
+
+type unit struct {
+	suffix string
+	factor int64
+}
+
+var sizeUnits = []unit{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"PiB", 1 << 50},
+	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}, {"B", 1},
+}
+
+var bandwidthUnits = []unit{
+	{"Kbps", 1e3}, {"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12}, {"bps", 1},
+}
+
+func parseUnits(text string, units []unit) (int64, error) {
+	for _, u := range units {
+		if number, found := strings.CutSuffix(text, u.suffix); found {
+			return exact(strings.TrimSpace(number), u.factor, "not a whole number of units")
+		}
+	}
+	return exact(text, 1, "not a whole number")
+}
+
+// exact returns text*factor, which must be a whole number from 0 to
+// MaxAmount. It never passes through floating point.
+func exact(text string, factor int64, tooFine string) (int64, error) {
+	if !plainNumber(text) {
+		return 0, fmt.Errorf("%q is not an amount", clip(text))
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return 0, fmt.Errorf("%q is not an amount", clip(text))
+	}
+	r.Mul(r, new(big.Rat).SetInt64(factor))
+	switch {
+	case r.Sign() < 0:
+		return 0, fmt.Errorf("%s is negative", text)
+	case !r.IsInt():
+		return 0, fmt.Errorf("%s is %s", text, tooFine)
+	case !r.Num().IsInt64() || r.Num().Int64() > MaxAmount:
+		return 0, fmt.Errorf("%s is too large", text)
+	}
+	return r.Num().Int64(), nil
+}
+
+// plainNumber keeps the forms that big.Rat reads but people don't write
+// (fractions, hexadecimal, exponents that would fill the memory) out.
+func plainNumber(text string) bool {
+	if text == "" || len(text) > 40 {
+		return false
+	}
+	mantissa, exponent, has := strings.Cut(strings.ToLower(text), "e")
+	if has {
+		if n, err := strconv.Atoi(exponent); err != nil || n > 20 || n < -20 {
+			return false
+		}
+	}
+	mantissa = strings.TrimLeft(mantissa, "+-")
+	return mantissa != "" && mantissa != "." && strings.Trim(mantissa, "0123456789.") == ""
+}
+
+func clip(text string) string {
+	if len(text) > 60 {
+		return text[:57] + "..."
+	}
+	return text
+}

@@ -1,0 +1,168 @@
+package offers
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Book is the life of the outstanding offers of one leader in one term. It
+// lives only while leading. Not safe for concurrent use.
+//
+// Invariant: an offer is in byID, in its agent's set, in its framework's set
+// and in the heap, or in none of them.
+type Book struct {
+	prefix      string
+	issued      uint64
+	byID        map[OfferID]*Offer
+	byAgent     map[AgentID]map[OfferID]*Offer
+	byFramework map[FrameworkID]map[OfferID]*Offer
+	expiring    expiryHeap
+}
+
+// NewBook returns an empty book. Ids of its offers end in the term, so that
+// an offer of an older term is unknown in every later one.
+func NewBook(term uint64) *Book {
+	return &Book{
+		prefix:      fmt.Sprintf("-%d", term),
+		byID:        map[OfferID]*Offer{},
+		byAgent:     map[AgentID]map[OfferID]*Offer{},
+		byFramework: map[FrameworkID]map[OfferID]*Offer{},
+	}
+}
+
+// Issue enters o, gives it its id and returns it. The book owns o from here.
+func (b *Book) Issue(o *Offer) *Offer {
+	b.issued++
+	o.issued = b.issued
+	o.ID = OfferID(fmt.Sprintf("o%d%s", b.issued, b.prefix))
+	b.byID[o.ID] = o
+	enter(b.byAgent, o.Agent, o)
+	enter(b.byFramework, o.Framework, o)
+	heap.Push(&b.expiring, o)
+	return o
+}
+
+// Get returns an outstanding offer.
+func (b *Book) Get(id OfferID) (*Offer, bool) {
+	o, ok := b.byID[id]
+	return o, ok
+}
+
+// Len returns how many offers are outstanding.
+func (b *Book) Len() int { return len(b.byID) }
+
+// Issued returns how many offers the book ever issued.
+func (b *Book) Issued() uint64 { return b.issued }
+
+// Consume ends the offers of framework named by ids and returns those that
+// were outstanding, each once. The error is OfferGone when one of them is
+// unknown (never issued, used, rescinded, expired, another framework's) and
+// MixedAgents when they are not all of one agent; what is returned beside an
+// error has ended too, since its framework has given it up.
+func (b *Book) Consume(framework FrameworkID, ids []OfferID) (ended []*Offer, err error) {
+	if len(ids) == 0 {
+		return nil, Errorf(BadMessage, "offer_ids is empty")
+	}
+	for _, id := range ids {
+		o, ok := b.byID[id]
+		if !ok || o.Framework != framework {
+			if !slices.ContainsFunc(ended, func(e *Offer) bool { return e.ID == id }) && err == nil {
+				err = Errorf(OfferGone, "offer %s is not outstanding: it was used, rescinded or has expired", clip(string(id)))
+			}
+			continue
+		}
+		if len(ended) > 0 && ended[0].Agent != o.Agent && err == nil {
+			err = Errorf(MixedAgents, "offers %s and %s are of different agents", ended[0].ID, o.ID)
+		}
+		b.End(o)
+		ended = append(ended, o)
+	}
+	return ended, err
+}
+
+// End removes one outstanding offer.
+func (b *Book) End(o *Offer) {
+	delete(b.byID, o.ID)
+	leave(b.byAgent, o.Agent, o.ID)
+	leave(b.byFramework, o.Framework, o.ID)
+	heap.Remove(&b.expiring, o.heaped)
+}
+
+// OfAgent returns the agent's outstanding offers, eldest first.
+func (b *Book) OfAgent(id AgentID) []*Offer { return inOrder(b.byAgent[id]) }
+
+// OfFramework returns the framework's outstanding offers, eldest first.
+func (b *Book) OfFramework(id FrameworkID) []*Offer { return inOrder(b.byFramework[id]) }
+
+// All returns every outstanding offer, eldest first.
+func (b *Book) All() []*Offer { return inOrder(b.byID) }
+
+// NextExpiry returns when the next offer expires, and whether there is one.
+func (b *Book) NextExpiry() (time.Time, bool) {
+	if len(b.expiring) == 0 {
+		return time.Time{}, false
+	}
+	return b.expiring[0].Expires, true
+}
+
+// Expired ends and returns every offer whose time has come, in order.
+func (b *Book) Expired(now time.Time) []*Offer {
+	var ended []*Offer
+	for len(b.expiring) > 0 && !b.expiring[0].Expires.After(now) {
+		o := b.expiring[0]
+		b.End(o)
+		ended = append(ended, o)
+	}
+	return ended
+}
+
+func enter[K comparable](sets map[K]map[OfferID]*Offer, key K, o *Offer) {
+	set := sets[key]
+	if set == nil {
+		set = map[OfferID]*Offer{}
+		sets[key] = set
+	}
+	set[o.ID] = o
+}
+
+func leave[K comparable](sets map[K]map[OfferID]*Offer, key K, id OfferID) {
+	delete(sets[key], id)
+	if len(sets[key]) == 0 {
+		delete(sets, key)
+	}
+}
+
+func inOrder(set map[OfferID]*Offer) []*Offer {
+	return slices.SortedFunc(maps.Values(set), func(a, b *Offer) int { return cmp.Compare(a.issued, b.issued) })
+}
+
+// expiryHeap orders offers by expiry, then by issue.
+type expiryHeap []*Offer
+
+func (h expiryHeap) Len() int { return len(h) }
+func (h expiryHeap) Less(i, j int) bool {
+	if h[i].Expires.Equal(h[j].Expires) {
+		return h[i].issued < h[j].issued
+	}
+	return h[i].Expires.Before(h[j].Expires)
+}
+func (h expiryHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].heaped, h[j].heaped = i, j
+}
+func (h *expiryHeap) Push(x any) {
+	o := x.(*Offer)
+	o.heaped = len(*h)
+	*h = append(*h, o)
+}
+func (h *expiryHeap) Pop() any {
+	old := *h
+	o := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return o
+}

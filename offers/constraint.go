@@ -1,0 +1,129 @@
+package offers
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Constraint is a condition on an agent's attributes. The attributes host,
+// name and id are the agent's own where it declares none of that name.
+//
+//	rack==r1   rack!=r1   zone in a,b   host~web.*   cores>=16
+//
+// A regular expression must match the whole value and runs in linear time. An
+// agent without the attribute meets only !=. The zero value is invalid.
+type Constraint struct {
+	text   string
+	attr   string
+	op     string
+	values []string
+	number float64
+	expr   *regexp.Regexp
+}
+
+var constraintOps = []string{"==", "!=", ">=", "<=", "~", ">", "<"}
+
+// ParseConstraint reads one constraint.
+func ParseConstraint(text string) (Constraint, error) {
+	c := Constraint{text: text}
+	if len(text) > 1024 || !Printable(text) {
+		return c, fmt.Errorf("constraint %q is longer than 1024 bytes or not printable", clip(text))
+	}
+	if attr, list, found := strings.Cut(text, " in "); found && !strings.ContainsAny(attr, "=!<>~") {
+		c.attr, c.op = strings.TrimSpace(attr), "in"
+		for v := range strings.SplitSeq(list, ",") {
+			c.values = append(c.values, strings.TrimSpace(v))
+		}
+		return c, c.named()
+	}
+	at := strings.IndexAny(text, "=!<>~")
+	if at < 0 {
+		return c, fmt.Errorf("constraint %q has none of == != in ~ < <= > >=", clip(text))
+	}
+	for _, op := range constraintOps {
+		if strings.HasPrefix(text[at:], op) {
+			c.op = op
+			break
+		}
+	}
+	if c.op == "" {
+		return c, fmt.Errorf("constraint %q has none of == != in ~ < <= > >=", clip(text))
+	}
+	c.attr = strings.TrimSpace(text[:at])
+	value := strings.TrimSpace(text[at+len(c.op):])
+	c.values = []string{value}
+	var err error
+	switch c.op {
+	case "~":
+		if c.expr, err = regexp.Compile(`^(?:` + value + `)$`); err != nil {
+			return c, fmt.Errorf("constraint %q: not a regular expression", clip(text))
+		}
+	case "<", "<=", ">", ">=":
+		if c.number, err = strconv.ParseFloat(value, 64); err != nil {
+			return c, fmt.Errorf("constraint %q compares with %q, which is no number", clip(text), clip(value))
+		}
+	}
+	return c, c.named()
+}
+
+func (c Constraint) named() error {
+	if c.attr == "" {
+		return fmt.Errorf("constraint %q names no attribute", clip(c.text))
+	}
+	return nil
+}
+
+// String returns the constraint as it was written.
+func (c Constraint) String() string { return c.text }
+
+// Met reports whether the agent meets the constraint.
+func (c Constraint) Met(a *Agent) bool {
+	value, has := a.Attribute(c.attr)
+	if !has {
+		return c.op == "!="
+	}
+	switch c.op {
+	case "==":
+		return value == c.values[0]
+	case "!=":
+		return value != c.values[0]
+	case "in":
+		return slices.Contains(c.values, value)
+	case "~":
+		return c.expr.MatchString(value)
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return false
+	}
+	switch c.op {
+	case "<":
+		return n < c.number
+	case "<=":
+		return n <= c.number
+	case ">":
+		return n > c.number
+	default:
+		return n >= c.number
+	}
+}
+
+// MarshalJSON writes the constraint as it was written.
+func (c Constraint) MarshalJSON() ([]byte, error) { return json.Marshal(c.text) }
+
+// UnmarshalJSON reads one constraint.
+func (c *Constraint) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return fmt.Errorf("a constraint is a string such as \"rack==r1\"")
+	}
+	parsed, err := ParseConstraint(text)
+	if err == nil {
+		*c = parsed
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package offers
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Demand is a standing wish of a framework. With a Count it asks for that
+// many units of Resources; without one it wants whole agents that have at
+// least Resources free.
+type Demand struct {
+	ID           DemandID     `json:"id"`
+	Resources    Resources    `json:"resources"`
+	Count        *int         `json:"count,omitempty"` // nil: whole agents; 0 withdraws the demand
+	Constraints  []Constraint `json:"constraints,omitempty"`
+	Placement    Placement    `json:"placement,omitempty"`
+	DevicePolicy Policy       `json:"device_policy,omitempty"`
+	Deadline     Duration     `json:"deadline,omitempty"` // from arrival
+	Runtime      Duration     `json:"runtime,omitempty"`
+	Price        float64      `json:"price,omitempty"`
+}
+
+// MaxCount bounds the units of one demand.
+const MaxCount = 1_000_000
+
+// Placement names a placement strategy; "" leaves the choice to role and master.
+type Placement string
+
+// Rings is the default strategy.
+const Rings Placement = "rings"
+
+// Validate refuses a placement that this version does not have.
+func (p Placement) Validate() error {
+	if p == "" || p == Rings {
+		return nil
+	}
+	return fmt.Errorf("placement %q is unknown; this version has rings", clip(string(p)))
+}
+
+// UnmarshalJSON reads a demand and validates it; the error names the field.
+func (d *Demand) UnmarshalJSON(data []byte) error {
+	type plain Demand
+	var in plain
+	if err := json.Unmarshal(data, &in); err != nil {
+		if in.ID != "" {
+			return fmt.Errorf("demand %s: %w", clip(string(in.ID)), err)
+		}
+		return err
+	}
+	*d = Demand(in)
+	return d.Validate()
+}
+
+// Validate refuses a demand that can't be served by anyone.
+func (d *Demand) Validate() error {
+	wrap := func(err error) error { return fmt.Errorf("demand %q: %w", clip(string(d.ID)), err) }
+	if d.ID == "" || len(d.ID) > 256 || !Printable(string(d.ID)) {
+		return fmt.Errorf("demand id %q is empty, not printable or longer than 256 bytes", clip(string(d.ID)))
+	}
+	if d.Count != nil && *d.Count == 0 {
+		return nil
+	}
+	if d.Count != nil && (*d.Count < 0 || *d.Count > MaxCount) {
+		return wrap(fmt.Errorf("count is %d; 0 to %d", *d.Count, MaxCount))
+	}
+	if d.Count != nil && d.Resources.Zero() {
+		return wrap(fmt.Errorf("resources: a counted demand names at least one kind"))
+	}
+	if len(d.Constraints) > 64 {
+		return wrap(fmt.Errorf("constraints: %d of them; at most 64", len(d.Constraints)))
+	}
+	if err := d.Resources.Validate(); err != nil {
+		return wrap(fmt.Errorf("resources: %w", err))
+	}
+	if err := d.Placement.Validate(); err != nil {
+		return wrap(err)
+	}
+	if err := d.DevicePolicy.Validate(); err != nil {
+		return wrap(err)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package offers
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Duration is a span of time that reads as "5s" or, bare, as a number of
+// seconds, and is never negative. It writes as a string.
+type Duration time.Duration
+
+// ParseDuration reads "1m30s", or "90" as seconds. It refuses negative spans
+// and those over a hundred years.
+func ParseDuration(text string) (Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		seconds, ferr := strconv.ParseFloat(text, 64)
+		if ferr != nil || math.IsNaN(seconds) || math.Abs(seconds) > maxSeconds {
+			return 0, fmt.Errorf("%q is not a duration such as \"5s\" or \"1h30m\"", text)
+		}
+		d = time.Duration(seconds * float64(time.Second))
+	}
+	if d < 0 {
+		return 0, fmt.Errorf("the duration %q is negative", text)
+	}
+	return Duration(d), nil
+}
+
+const maxSeconds = 100 * 365 * 24 * 3600
+
+// Std returns the span as the standard library's type.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalJSON writes the span as a string, "1m30s".
+func (d Duration) MarshalJSON() ([]byte, error) { return strconv.AppendQuote(nil, d.String()), nil }
+
+// UnmarshalJSON reads a string with units or a number of seconds.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	text := string(data)
+	if strings.HasPrefix(text, `"`) {
+		unquoted, err := strconv.Unquote(text)
+		if err != nil {
+			return fmt.Errorf("%s is not a duration", text)
+		}
+		text = unquoted
+	}
+	v, err := ParseDuration(text)
+	if err != nil {
+		return err
+	}
+	*d = v
+	return nil
+}
+
+// UnmarshalText reads what [ParseDuration] reads; configuration files use it.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := ParseDuration(string(text))
+	if err == nil {
+		*d = v
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+package offers
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PortRange is the TCP and UDP ports First to Last, both included.
+type PortRange struct{ First, Last uint16 }
+
+// Ports is a set of ports as ascending ranges that neither touch nor overlap.
+// In JSON it is a list of numbers and "first-last" strings. Values are
+// immutable: every operation returns a new set.
+type Ports []PortRange
+
+// MakePorts returns the set of the given ranges in any order.
+func MakePorts(ranges ...PortRange) Ports {
+	in := slices.Clone(ranges)
+	slices.SortFunc(in, func(a, b PortRange) int { return cmp.Compare(a.First, b.First) })
+	var out Ports
+	for _, r := range in {
+		if n := len(out); n > 0 && int(r.First) <= int(out[n-1].Last)+1 {
+			out[n-1].Last = max(out[n-1].Last, r.Last)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// ParsePorts reads "31000-32000" or "8080".
+func ParsePorts(text string) (PortRange, error) {
+	first, last, isRange := strings.Cut(text, "-")
+	if !isRange {
+		last = first
+	}
+	a, err := strconv.ParseUint(first, 10, 16)
+	b, err2 := strconv.ParseUint(last, 10, 16)
+	if err != nil || err2 != nil || a == 0 || b < a {
+		return PortRange{}, fmt.Errorf("%q is not a port or a range of ports from 1 to 65535", clip(text))
+	}
+	return PortRange{uint16(a), uint16(b)}, nil
+}
+
+// Within reports whether every port of p is in q.
+func (p Ports) Within(q Ports) bool {
+	i := 0
+	for _, r := range p {
+		for i < len(q) && q[i].Last < r.First {
+			i++
+		}
+		if i == len(q) || q[i].First > r.First || q[i].Last < r.Last {
+			return false
+		}
+	}
+	return true
+}
+
+// Plus returns the union of both sets.
+func (p Ports) Plus(q Ports) Ports {
+	if len(q) == 0 {
+		return p
+	}
+	return MakePorts(append(slices.Clone(p), q...)...)
+}
+
+// Minus returns the ports of p that are not in q.
+func (p Ports) Minus(q Ports) Ports {
+	if len(q) == 0 || len(p) == 0 {
+		return p
+	}
+	var out Ports
+	for _, r := range p {
+		first := int(r.First)
+		for _, hole := range q {
+			if int(hole.Last) < first || hole.First > r.Last {
+				continue
+			}
+			if int(hole.First) > first {
+				out = append(out, PortRange{uint16(first), hole.First - 1})
+			}
+			first = int(hole.Last) + 1
+		}
+		if first <= int(r.Last) {
+			out = append(out, PortRange{uint16(first), r.Last})
+		}
+	}
+	return out
+}
+
+// Each returns every port of the set, ascending.
+func (p Ports) Each() []uint16 {
+	var out []uint16
+	for _, r := range p {
+		for n := int(r.First); n <= int(r.Last); n++ {
+			out = append(out, uint16(n))
+		}
+	}
+	return out
+}
+
+// MarshalJSON writes single ports as numbers and ranges as strings.
+func (p Ports) MarshalJSON() ([]byte, error) {
+	out := make([]any, len(p))
+	for i, r := range p {
+		if r.First == r.Last {
+			out[i] = r.First
+		} else {
+			out[i] = fmt.Sprintf("%d-%d", r.First, r.Last)
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes; a port named twice is refused.
+func (p *Ports) UnmarshalJSON(data []byte) error {
+	var items []json.RawMessage
+	if err := json.Unmarshal(data, &items); err != nil || items == nil {
+		return fmt.Errorf("ports is not a list of ports")
+	}
+	var ranges []PortRange
+	var count int
+	for _, item := range items {
+		r, err := ParsePorts(strings.Trim(string(item), `"`))
+		if err != nil {
+			return fmt.Errorf("ports: %w", err)
+		}
+		ranges = append(ranges, r)
+		count += int(r.Last) - int(r.First) + 1
+	}
+	set := MakePorts(ranges...)
+	for _, r := range set {
+		count -= int(r.Last) - int(r.First) + 1
+	}
+	if count != 0 {
+		return fmt.Errorf("ports names a port twice")
+	}
+	*p = set
+	return nil
+}

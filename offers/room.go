@@ -1,0 +1,299 @@
+package offers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Inventory is what an agent has in all.
+type Inventory struct {
+	Amounts Amounts
+	Ports   Ports
+	Classes []DeviceClass // ascending by name
+}
+
+// DeviceClass is every device of one kind on one agent.
+type DeviceClass struct {
+	Name    string   `json:"name"`
+	Devices []Device `json:"devices"`
+}
+
+// Bytes returns the capacity of all devices of the class.
+func (c DeviceClass) Bytes() int64 {
+	var sum int64
+	for _, d := range c.Devices {
+		sum += d.Capacity
+	}
+	return sum
+}
+
+// Class returns the devices of a class, or nil.
+func (v Inventory) Class(name string) []Device {
+	for _, c := range v.Classes {
+		if c.Name == name {
+			return c.Devices
+		}
+	}
+	return nil
+}
+
+// Validate refuses amounts outside [0, MaxAmount], classes and device ids
+// that repeat, and devices without capacity.
+func (v Inventory) Validate() error {
+	for k, n := range v.Amounts {
+		if n < 0 || n > MaxAmount {
+			return fmt.Errorf("%s: %d is out of range", Scalar(k), n)
+		}
+	}
+	for i, c := range v.Classes {
+		if err := validClass(c.Name); err != nil {
+			return err
+		}
+		if i > 0 && v.Classes[i-1].Name >= c.Name {
+			return fmt.Errorf("device class %s is named twice or out of order", c.Name)
+		}
+		if len(c.Devices) > MaxDevices {
+			return fmt.Errorf("%s: %d devices; at most %d of a class", c.Name, len(c.Devices), MaxDevices)
+		}
+		seen := map[string]bool{}
+		for _, d := range c.Devices {
+			if d.Capacity <= 0 || d.Capacity > MaxAmount {
+				return fmt.Errorf("%s: device %q has the capacity %d", c.Name, clip(d.ID), d.Capacity)
+			}
+			if d.ID == "" || len(d.ID) > 256 || seen[d.ID] {
+				return fmt.Errorf("%s: device id %q is empty, too long or there twice", c.Name, clip(d.ID))
+			}
+			seen[d.ID] = true
+		}
+	}
+	return nil
+}
+
+// validClass keeps class names apart from the scalar kinds and ring kinds.
+func validClass(name string) error {
+	if _, scalar := ScalarNamed(name); scalar || name == "ports" || name == "devices" || !wordy(name, 64) || strings.Contains(name, ".") {
+		return fmt.Errorf("%q can't name a device class; letters, digits, _ and -, at most 64", clip(name))
+	}
+	return nil
+}
+
+// Holding is an exact claim on one agent, by an offer or by a task.
+type Holding struct {
+	Amounts Amounts
+	Ports   Ports
+	Devices map[string][]Grant // by class; nil when there are none
+}
+
+// Zero reports whether the holding claims nothing.
+func (h Holding) Zero() bool {
+	return h.Amounts == Amounts{} && len(h.Ports) == 0 && len(h.Devices) == 0
+}
+
+// DeviceBytes returns the bytes held of a class.
+func (h Holding) DeviceBytes(class string) int64 {
+	var sum int64
+	for _, g := range h.Devices[class] {
+		sum += g.Memory
+	}
+	return sum
+}
+
+// Room is what one agent has, and how much of it is taken. Both sides keep
+// one: the master with its offers in it, the agent with its tasks, so both
+// count by the same rule. Not safe for concurrent use.
+//
+// Invariant: what is taken never passes the inventory, in any kind.
+type Room struct {
+	total   Inventory
+	used    Amounts
+	ports   Ports // taken
+	classes []ClassRoom
+}
+
+// NewRoom returns the empty room of an agent with that inventory.
+func NewRoom(total Inventory) *Room {
+	r := &Room{total: total}
+	for _, c := range total.Classes {
+		r.classes = append(r.classes, ClassRoom{
+			Name: c.Name, Devices: c.Devices,
+			Used: make([]int64, len(c.Devices)), Shares: make([]int64, len(c.Devices)),
+		})
+	}
+	return r
+}
+
+// Inside returns a room in which only what h holds of total is free: the room
+// that the tasks of an accept are planned in.
+func Inside(total Inventory, h Holding) *Room {
+	r := NewRoom(total)
+	r.used = total.Amounts.Minus(h.Amounts)
+	r.ports = total.Ports.Minus(h.Ports)
+	for i := range r.classes {
+		c := &r.classes[i]
+		for d := range c.Devices {
+			c.Used[d], c.Shares[d] = c.Devices[d].Capacity, FullShare
+		}
+		for _, g := range h.Devices[c.Name] {
+			c.Used[g.Index] -= g.Memory
+			c.Shares[g.Index] -= g.Share
+		}
+	}
+	return r
+}
+
+// Total returns what the agent has in all.
+func (r *Room) Total() Inventory { return r.total }
+
+// Used returns the scalar amounts taken.
+func (r *Room) Used() Amounts { return r.used }
+
+// Free returns the scalar amounts left.
+func (r *Room) Free() Amounts { return r.total.Amounts.Minus(r.used) }
+
+// FreePorts returns the ports left.
+func (r *Room) FreePorts() Ports { return r.total.Ports.Minus(r.ports) }
+
+// Classes returns the agent's device classes with their use, ascending by
+// name. The caller must not change them.
+func (r *Room) Classes() []ClassRoom { return r.classes }
+
+// Class returns the class of that name, or nil.
+func (r *Room) Class(name string) *ClassRoom {
+	for i := range r.classes {
+		if r.classes[i].Name == name {
+			return &r.classes[i]
+		}
+	}
+	return nil
+}
+
+// Clone returns an independent copy.
+func (r *Room) Clone() *Room {
+	c := *r
+	c.classes = slices.Clone(r.classes)
+	for i := range c.classes {
+		c.classes[i].Used = slices.Clone(c.classes[i].Used)
+		c.classes[i].Shares = slices.Clone(c.classes[i].Shares)
+	}
+	return &c
+}
+
+// Short returns the first kind, in the fixed order, in which ask does not fit
+// in what is free, or "" when it fits.
+func (r *Room) Short(ask Resources) string {
+	free := r.Free()
+	for k, n := range ask.Amounts {
+		if n > free[k] {
+			return Scalar(k).String()
+		}
+	}
+	if len(ask.Ports) > 0 && !ask.Ports.Within(r.FreePorts()) {
+		return "ports"
+	}
+	if len(ask.Devices) == 0 {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(ask.Devices)) {
+		if c := r.Class(name); c == nil || !c.Fits(ask.Devices[name]) {
+			return KindOf(name, ask.Devices[name])
+		}
+	}
+	return ""
+}
+
+// KindOf returns the ring kind that a device ask is looked up in: the class
+// for whole devices, "class.slice" for a slice.
+func KindOf(class string, ask DeviceAsk) string {
+	if ask.Whole() {
+		return class
+	}
+	return class + SliceSuffix
+}
+
+// SliceSuffix marks the ring kind of the largest free slice of a class.
+const SliceSuffix = ".slice"
+
+// Plan returns the holding that ask would take here, with its devices bound
+// by policy, without taking it; short names the kind that is missing.
+func (r *Room) Plan(ask Resources, policy Policy) (h Holding, short string) {
+	if short = r.Short(ask); short != "" {
+		return Holding{}, short
+	}
+	h = Holding{Amounts: ask.Amounts, Ports: ask.Ports}
+	for name, want := range ask.Devices {
+		grants, ok := r.Class(name).Bind(want, policy)
+		if !ok {
+			return Holding{}, KindOf(name, want)
+		}
+		if h.Devices == nil {
+			h.Devices = make(map[string][]Grant, len(ask.Devices))
+		}
+		h.Devices[name] = grants
+	}
+	return h, ""
+}
+
+// Rest returns a holding of everything that is free.
+func (r *Room) Rest() Holding {
+	h := Holding{Amounts: r.Free(), Ports: r.FreePorts()}
+	for i := range r.classes {
+		c := &r.classes[i]
+		for d, dev := range c.Devices {
+			free, share := dev.Capacity-c.Used[d], FullShare-c.Shares[d]
+			if free <= 0 || share <= 0 {
+				continue
+			}
+			if h.Devices == nil {
+				h.Devices = map[string][]Grant{}
+			}
+			h.Devices[c.Name] = append(h.Devices[c.Name], Grant{ID: dev.ID, Index: d, Memory: free, Share: share})
+		}
+	}
+	return h
+}
+
+// Take claims h. It reports an error and changes nothing when h does not fit
+// or names devices that are not there.
+func (r *Room) Take(h Holding) error {
+	free := r.Free()
+	for k, n := range h.Amounts {
+		if n < 0 || n > free[k] {
+			return fmt.Errorf("%s: %d asked, %d free", Scalar(k), n, free[k])
+		}
+	}
+	if !h.Ports.Within(r.FreePorts()) {
+		return fmt.Errorf("ports: some of them are not free")
+	}
+	for name, grants := range h.Devices {
+		if c := r.Class(name); c == nil || !c.holds(grants) {
+			return fmt.Errorf("%s: the devices are not there or not free", name)
+		}
+	}
+	r.move(h, 1)
+	return nil
+}
+
+// Give returns what Take claimed. Giving back what was never taken is a
+// broken invariant and panics.
+func (r *Room) Give(h Holding) {
+	r.move(h, -1)
+	for k, n := range r.used {
+		if n < 0 {
+			panic(fmt.Sprintf("offers: %s below nothing after giving back %v", Scalar(k), h))
+		}
+	}
+}
+
+func (r *Room) move(h Holding, sign int64) {
+	r.used = r.used.Plus(h.Amounts.Times(sign))
+	if sign > 0 {
+		r.ports = r.ports.Plus(h.Ports)
+	} else {
+		r.ports = r.ports.Minus(h.Ports)
+	}
+	for name, grants := range h.Devices {
+		r.Class(name).take(grants, sign)
+	}
+}

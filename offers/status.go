@@ -1,0 +1,98 @@
+package offers
+
+import (
+	"fmt"
+	"time"
+)
+
+// State is where a task is in its life. The zero value is no state.
+//
+//	staging ─▶ starting ─▶ running ─▶ killing ─▶ finished failed killed
+//	   └──────────┴────────┴──────────┴───────▶ rejected dropped gone
+//	unreachable ◀─▶ any of staging..killing, while the agent is away
+type State string
+
+// The states of a task. The last six are terminal.
+const (
+	Staging     State = "staging"     // accepted, on its way to the agent
+	Starting    State = "starting"    // the agent prepares it
+	Running     State = "running"     // its process runs
+	Killing     State = "killing"     // it was told to end
+	Unreachable State = "unreachable" // its agent is away
+	Finished    State = "finished"    // ended with exit code 0
+	Failed      State = "failed"      // ended otherwise
+	Killed      State = "killed"      // ended after a kill, whatever the exit code
+	Rejected    State = "rejected"    // broke a rule, never started
+	Dropped     State = "dropped"     // never reached the agent, safe to launch again
+	Gone        State = "gone"        // its agent is gone for good
+)
+
+var stateRank = map[State]int{
+	Staging: 1, Starting: 2, Running: 3, Killing: 4, Unreachable: 3,
+	Finished: 9, Failed: 9, Killed: 9, Rejected: 9, Dropped: 9, Gone: 9,
+}
+
+// Known reports whether s is one of the states above.
+func (s State) Known() bool { return stateRank[s] > 0 }
+
+// Terminal reports whether s is the end of a task.
+func (s State) Terminal() bool { return stateRank[s] == 9 }
+
+// MayFollow reports whether a task in state from may be reported in state s:
+// nothing follows a terminal state, and a task never goes back except out of
+// unreachable.
+func (s State) MayFollow(from State) bool {
+	switch {
+	case from.Terminal() || !s.Known():
+		return false
+	case s == Unreachable || from == Unreachable || from == "":
+		return s != from
+	default:
+		return stateRank[s] > stateRank[from]
+	}
+}
+
+// Reasons that a status may carry. They are stable words for programs.
+const (
+	ReasonUnknownTask    = "unknown_task"    // the master never made it durable, or forgot it long ago
+	ReasonOfferGone      = "offer_gone"      // the accept named an offer that was no longer there
+	ReasonBadTask        = "bad_task"        // malformed
+	ReasonTooLarge       = "too_large"       // larger than its offer
+	ReasonMaxRuntime     = "max_runtime"     // ran longer than it was allowed
+	ReasonMemoryLimit    = "memory_limit"    // killed by the kernel for memory
+	ReasonStart          = "start_failed"    // its program could not be started
+	ReasonAgentLost      = "agent_lost"      // its agent was removed or replaced
+	ReasonAgentAway      = "agent_away"      // its agent does not answer
+	ReasonAgentRestarted = "agent_restarted" // its host restarted
+	ReasonAgentRefused   = "agent_refused"   // the agent had no room for it
+	ReasonFrameworkGone  = "framework_gone"  // its framework ended or stayed away too long
+	ReasonReconciliation = "reconciliation"  // answer to reconcile
+	ReasonPendingAgent   = "agent_not_back"  // its agent has not come back yet
+	ReasonShimLost       = "supervisor_lost" // the process that watched it died
+)
+
+// Status is one report of a task's state. Reports of one task are ordered.
+type Status struct {
+	Task     TaskID             `json:"task_id"`
+	Agent    AgentID            `json:"agent_id,omitempty"`
+	State    State              `json:"state"`
+	UpdateID UpdateID           `json:"update_id,omitempty"` // set when it wants an acknowledgement
+	Reason   string             `json:"reason,omitempty"`
+	Message  string             `json:"message,omitempty"`
+	ExitCode *int               `json:"exit_code,omitempty"`
+	Signal   string             `json:"signal,omitempty"` // "SIGKILL"
+	Devices  map[string][]Grant `json:"devices,omitempty"`
+	Address  string             `json:"address,omitempty"` // host of the agent
+	Time     time.Time          `json:"time"`
+}
+
+// Validate refuses reports without a task or of an unknown state.
+func (s *Status) Validate() error {
+	if err := s.Task.Validate(); err != nil {
+		return err
+	}
+	if !s.State.Known() {
+		return fmt.Errorf("task %s: state %q is unknown", s.Task, clip(string(s.State)))
+	}
+	return nil
+}

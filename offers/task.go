@@ -1,0 +1,102 @@
+package offers
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Task is one piece of work, as the framework describes it.
+type Task struct {
+	ID         TaskID            `json:"id"`
+	Name       string            `json:"name,omitempty"`
+	Resources  Resources         `json:"resources"`
+	Command    *Command          `json:"command,omitempty"`
+	Container  json.RawMessage   `json:"container,omitempty"`
+	Artifacts  json.RawMessage   `json:"artifacts,omitempty"`
+	Health     json.RawMessage   `json:"health,omitempty"`
+	KillGrace  Duration          `json:"kill_grace,omitempty"`  // from SIGTERM to SIGKILL; 0 means DefaultKillGrace
+	MaxRuntime Duration          `json:"max_runtime,omitempty"` // 0 means no limit
+	Labels     map[string]string `json:"labels,omitempty"`
+}
+
+// DefaultKillGrace is how long a task has between SIGTERM and SIGKILL.
+const DefaultKillGrace = Duration(5 * time.Second)
+
+// Command is what a task runs: Argv as it is, or Shell through /bin/sh -c.
+type Command struct {
+	Argv  []string          `json:"argv,omitempty"`
+	Shell string            `json:"shell,omitempty"`
+	Env   map[string]string `json:"env,omitempty"`
+	User  string            `json:"user,omitempty"`
+	Dir   string            `json:"dir,omitempty"` // relative to the sandbox
+}
+
+// Validate refuses ids outside [A-Za-z0-9._-]{1,128}, "." and "..".
+func (id TaskID) Validate() error {
+	if !wordy(string(id), 128) || id == "." || id == ".." {
+		return fmt.Errorf("task id %q: 1 to 128 of A-Z a-z 0-9 . _ -, and not . or ..", clip(string(id)))
+	}
+	return nil
+}
+
+// Validate refuses tasks that no agent could run and names the field.
+func (t *Task) Validate() error {
+	if err := t.ID.Validate(); err != nil {
+		return err
+	}
+	if err := t.Resources.Validate(); err != nil {
+		return fmt.Errorf("task %s: resources: %w", t.ID, err)
+	}
+	if given(t.Container) || given(t.Artifacts) || given(t.Health) {
+		return fmt.Errorf("task %s: container, artifacts and health are not supported by this version", t.ID)
+	}
+	if t.Command == nil {
+		return fmt.Errorf("task %s: command is missing", t.ID)
+	}
+	if err := t.Command.validate(); err != nil {
+		return fmt.Errorf("task %s: command.%w", t.ID, err)
+	}
+	if len(t.Name) > 256 || !Printable(t.Name) {
+		return fmt.Errorf("task %s: name is not printable or longer than 256 bytes", t.ID)
+	}
+	return nil
+}
+
+func given(raw json.RawMessage) bool {
+	return len(raw) > 0 && !slices.Contains([]string{"null", "[]"}, string(raw))
+}
+
+func (c *Command) validate() error {
+	switch {
+	case len(c.Argv) == 0 && c.Shell == "":
+		return fmt.Errorf("argv or command.shell is missing")
+	case len(c.Argv) > 0 && c.Shell != "":
+		return fmt.Errorf("argv and command.shell are both given; one of them runs")
+	case len(c.Argv) > 0 && c.Argv[0] == "":
+		return fmt.Errorf("argv: the program's name is empty")
+	case strings.ContainsRune(c.Shell, 0) || strings.ContainsRune(c.Dir, 0) || strings.ContainsRune(strings.Join(c.Argv, ""), 0):
+		return fmt.Errorf("argv, shell and dir can't hold a zero byte")
+	}
+	for k, v := range c.Env {
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.ContainsRune(v, 0) {
+			return fmt.Errorf("env: %q can't be the name of a variable, or its value holds a zero byte", clip(k))
+		}
+	}
+	return nil
+}
+
+// Args returns the program and its arguments.
+func (c *Command) Args() []string {
+	if c.Shell != "" {
+		return []string{"/bin/sh", "-c", c.Shell}
+	}
+	return c.Argv
+}
+
+// Printable reports whether s is valid text without control characters.
+func Printable(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' }) < 0
+}
