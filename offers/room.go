@@ -81,9 +81,9 @@ func validClass(name string) error {
 
 // Holding is an exact claim on one agent, by an offer or by a task.
 type Holding struct {
-	Amounts Amounts
-	Ports   Ports
-	Devices map[string][]Grant // by class; nil when there are none
+	Amounts Amounts            `json:"amounts"`
+	Ports   Ports              `json:"ports,omitempty"`
+	Devices map[string][]Grant `json:"devices,omitempty"` // by class
 }
 
 // Zero reports whether the holding claims nothing.

@@ -1,0 +1,114 @@
+package wire
+
+import "github.com/ringmaster-project/ringmaster/offers"
+
+// FromAgent is what a master understands from an agent.
+var FromAgent = Vocabulary{
+	"register":  func() Message { return new(RegisterAgent) },
+	"statuses":  func() Message { return new(Statuses) },
+	"usage":     func() Message { return new(Usage) },
+	"heartbeat": func() Message { return new(Heartbeat) },
+}
+
+// ToAgent is what an agent understands from a master.
+var ToAgent = Vocabulary{
+	"registered":  func() Message { return new(AgentRegistered) },
+	"launch":      func() Message { return new(Launch) },
+	"kill":        func() Message { return new(KillTask) },
+	"acknowledge": func() Message { return new(AcknowledgeStatus) },
+	"heartbeat":   func() Message { return new(Heartbeat) },
+	"error":       func() Message { return new(ErrorMessage) },
+}
+
+type (
+	// RegisterAgent must be the first message of an agent's connection. An
+	// empty Agent.ID asks for a new id. Tasks are all tasks the agent knows
+	// and whose end the framework has not acknowledged. After the answer the
+	// agent sends every status that is not acknowledged, in order.
+	RegisterAgent struct {
+		Agent    offers.Agent `json:"agent"`
+		Sequence uint64       `json:"sequence"` // of the usage below
+		Tasks    []AgentTask  `json:"tasks"`
+	}
+	// AgentTask is what an agent knows of one task.
+	AgentTask struct {
+		offers.TaskRef
+		State   offers.State   `json:"state"`
+		Holding offers.Holding `json:"holding"`
+	}
+	// Statuses are reports of tasks, in order per task. They are resent until
+	// an AcknowledgeStatus names them.
+	Statuses struct {
+		Statuses []TaskStatus `json:"statuses"`
+	}
+	// TaskStatus is one report of one framework's task.
+	TaskStatus struct {
+		Framework offers.FrameworkID `json:"framework_id"`
+		offers.Status
+	}
+	// Usage is the packed use of every device class, sent after every change.
+	Usage struct {
+		Sequence uint64                 `json:"sequence"`
+		Classes  map[string]PackedClass `json:"classes"`
+	}
+	// PackedClass is one class in packed form, see offers.Packed.
+	PackedClass struct {
+		Bits int      `json:"bits"`
+		Unit int64    `json:"unit"`
+		Used []string `json:"packed"` // "0x..." words
+	}
+)
+
+type (
+	// AgentRegistered answers RegisterAgent. Forget names tasks of the
+	// agent's list that the masters do not know or know to have ended: the
+	// agent kills those that still run and forgets all of them. Launch names
+	// tasks that are accepted on this agent and were not in its list; they
+	// are to be started if the agent never saw them.
+	AgentRegistered struct {
+		AgentID   offers.AgentID   `json:"agent_id"`
+		Master    MasterInfo       `json:"master"`
+		Heartbeat offers.Duration  `json:"heartbeat"` // how often the agent sends one
+		Forget    []offers.TaskRef `json:"forget,omitempty"`
+	}
+	// Launch starts tasks. A task the agent knows already is not started
+	// again: its statuses are sent again.
+	Launch struct {
+		Term  uint64       `json:"term"`
+		Tasks []LaunchTask `json:"tasks"`
+	}
+	// LaunchTask is one task and the room that the master counts for it. The
+	// agent binds the devices named there if they are still free for it, and
+	// by its own policy otherwise.
+	LaunchTask struct {
+		Framework offers.FrameworkID `json:"framework_id"`
+		User      string             `json:"user,omitempty"` // the framework's, when the task names none
+		Task      offers.Task        `json:"task"`
+		Holding   offers.Holding     `json:"holding"`
+		Policy    offers.Policy      `json:"device_policy,omitempty"`
+	}
+	// KillTask ends a task; nil Grace means the task's own.
+	KillTask struct {
+		Term uint64 `json:"term"`
+		offers.TaskRef
+		Grace  *offers.Duration `json:"grace,omitempty"`
+		Reason string           `json:"reason,omitempty"`
+	}
+	// AcknowledgeStatus ends the resending of reports.
+	AcknowledgeStatus struct {
+		Acknowledged []StatusRef `json:"acknowledged"`
+	}
+	// StatusRef names one report.
+	StatusRef struct {
+		offers.TaskRef
+		UpdateID offers.UpdateID `json:"update_id"`
+	}
+)
+
+func (*RegisterAgent) Type() string     { return "register" }
+func (*Statuses) Type() string          { return "statuses" }
+func (*Usage) Type() string             { return "usage" }
+func (*AgentRegistered) Type() string   { return "registered" }
+func (*Launch) Type() string            { return "launch" }
+func (*KillTask) Type() string          { return "kill" }
+func (*AcknowledgeStatus) Type() string { return "acknowledge" }

@@ -1,0 +1,230 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Link is one connection as sessions see it: a [Conn] or one end of a [Pipe].
+type Link interface {
+	// Send queues a frame and never blocks. It reports [ErrSlow] when the
+	// queue is full and [ErrClosed] after the end; either way the link is
+	// closed then and the frame is lost. Safe for concurrent use.
+	Send(frame []byte) error
+	// Receive returns the next frame. One goroutine at a time may call it.
+	Receive() ([]byte, error)
+	// Close sends what is queued, says why, and waits until the link's
+	// goroutines have ended. Only the first call has an effect; it is safe
+	// beside Send and Receive, which fail from then on.
+	Close(reason string)
+}
+
+// Why a link does not send.
+var (
+	ErrClosed = errors.New("the connection is closed")
+	ErrSlow   = errors.New("the connection was closed because its reader is too slow")
+)
+
+// Options of a connection.
+type Options struct {
+	Queue   int           // frames that may wait to be sent; 0 means 4096
+	Ping    time.Duration // how often a websocket ping is sent; 0 means 5 s
+	Silence time.Duration // after so long without a frame or pong Receive fails; 0 means 30 s
+}
+
+func (o Options) filled() Options {
+	if o.Queue == 0 {
+		o.Queue = 4096
+	}
+	if o.Ping == 0 {
+		o.Ping = 5 * time.Second
+	}
+	if o.Silence == 0 {
+		o.Silence = 30 * time.Second
+	}
+	return o
+}
+
+const (
+	handshakeTimeout = 10 * time.Second
+	writeTimeout     = 10 * time.Second
+	closeTimeout     = 2 * time.Second
+)
+
+// Conn is a websocket connection: whoever calls Receive reads, one goroutine
+// writes. What waits to be sent is bounded by Options.Queue; a peer that lets
+// it fill is cut off.
+type Conn struct {
+	ws   *websocket.Conn
+	opts Options
+	out  chan []byte
+
+	closing sync.Once
+	reason  string
+	stop    chan struct{} // closed to end the writer
+	ended   chan struct{} // closed by the writer when it has ended
+}
+
+var _ Link = (*Conn)(nil)
+
+// Upgrade turns a request into a connection of protocol. On failure it has answered the
+// request. The caller has checked the origin already.
+func Upgrade(w http.ResponseWriter, r *http.Request, protocol string, opts Options) (*Conn, error) {
+	up := websocket.Upgrader{
+		HandshakeTimeout: handshakeTimeout,
+		ReadBufferSize:   4096,
+		WriteBufferSize:  4096,
+		WriteBufferPool:  &writeBuffers,
+		Subprotocols:     []string{protocol},
+		CheckOrigin:      func(*http.Request) bool { return true },
+	}
+	ws, err := up.Upgrade(w, r, nil)
+	if err != nil {
+		return nil, fmt.Errorf("upgrade to %s: %w", protocol, err)
+	}
+	return newConn(ws, opts), nil
+}
+
+var writeBuffers sync.Pool
+
+// RedirectError is the answer of a master that does not lead: dial Location.
+type RedirectError struct{ Location string }
+
+func (e *RedirectError) Error() string { return "redirected to " + e.Location }
+
+// Dial connects to url (ws or wss). A redirect comes back as *RedirectError,
+// any other refusal as an error with the HTTP status in it.
+func Dial(ctx context.Context, url, protocol string, header http.Header, conf *tls.Config, opts Options) (*Conn, error) {
+	d := websocket.Dialer{
+		HandshakeTimeout: handshakeTimeout,
+		ReadBufferSize:   4096,
+		WriteBufferSize:  4096,
+		WriteBufferPool:  &writeBuffers,
+		Subprotocols:     []string{protocol},
+		TLSClientConfig:  conf,
+	}
+	ws, resp, err := d.DialContext(ctx, url, header)
+	if err != nil {
+		if resp != nil && resp.StatusCode == http.StatusTemporaryRedirect {
+			at := strings.Replace(resp.Header.Get("Location"), "http", "ws", 1)
+			return nil, &RedirectError{Location: at}
+		}
+		if resp != nil {
+			return nil, fmt.Errorf("dial %s: %s", url, resp.Status)
+		}
+		return nil, fmt.Errorf("dial %s: %w", url, err)
+	}
+	return newConn(ws, opts), nil
+}
+
+func newConn(ws *websocket.Conn, opts Options) *Conn {
+	c := &Conn{ws: ws, opts: opts.filled(), stop: make(chan struct{}), ended: make(chan struct{})}
+	c.out = make(chan []byte, c.opts.Queue)
+	ws.SetReadLimit(MaxMessage)
+	c.heard()
+	ws.SetPongHandler(func(string) error { c.heard(); return nil })
+	answer := ws.PingHandler()
+	ws.SetPingHandler(func(data string) error { c.heard(); return answer(data) })
+	go c.write()
+	return c
+}
+
+func (c *Conn) heard() { _ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence)) }
+
+// Send implements [Link].
+func (c *Conn) Send(frame []byte) error {
+	select {
+	case <-c.stop:
+		return ErrClosed
+	default:
+	}
+	select {
+	case c.out <- frame:
+		return nil
+	default:
+		c.end("too slow a reader")
+		_ = c.ws.UnderlyingConn().Close()
+		return ErrSlow
+	}
+}
+
+// Receive implements [Link].
+func (c *Conn) Receive() ([]byte, error) {
+	_, frame, err := c.ws.ReadMessage()
+	if err != nil {
+		c.end("the connection broke")
+		return nil, fmt.Errorf("receive: %w", err)
+	}
+	c.heard()
+	return frame, nil
+}
+
+// Close implements [Link].
+func (c *Conn) Close(reason string) {
+	c.end(reason)
+	<-c.ended
+}
+
+func (c *Conn) end(reason string) {
+	c.closing.Do(func() {
+		c.reason = reason
+		close(c.stop)
+	})
+}
+
+// write owns all writing, including pings and the close frame.
+func (c *Conn) write() {
+	defer close(c.ended)
+	defer c.ws.Close()
+	ping := time.NewTicker(c.opts.Ping)
+	defer ping.Stop()
+	for {
+		select {
+		case frame := <-c.out:
+			if !c.put(frame, writeTimeout) {
+				return
+			}
+		case <-ping.C:
+			if c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) != nil {
+				c.end("the connection broke")
+				return
+			}
+		case <-c.stop:
+			c.finish()
+			return
+		}
+	}
+}
+
+func (c *Conn) put(frame []byte, limit time.Duration) bool {
+	_ = c.ws.SetWriteDeadline(time.Now().Add(limit))
+	if err := c.ws.WriteMessage(websocket.TextMessage, frame); err != nil {
+		c.end("the connection broke")
+		return false
+	}
+	return true
+}
+
+// finish sends what is still queued, in bounded time, and the close frame.
+func (c *Conn) finish() {
+	for {
+		select {
+		case frame := <-c.out:
+			if !c.put(frame, closeTimeout) {
+				return
+			}
+		default:
+			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, c.reason[:min(len(c.reason), 120)])
+			_ = c.ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(closeTimeout))
+			return
+		}
+	}
+}

@@ -1,0 +1,13 @@
+// Package wire is the websocket protocol of both sides: the messages between
+// master and framework (public, subprotocol [FrameworkProtocol]) and between
+// master and agent (our own, [AgentProtocol]), their limits, and the one
+// [Conn] that carries them, with an in-memory twin ([Pipe]) for tests.
+//
+// Every message is one text frame holding one JSON object with a "type".
+// Unknown types and fields are ignored by both sides, so that versions can
+// meet; see [Decode]. The package is the only importer of the websocket
+// library and owns two goroutines for each connection, which [Conn.Close]
+// waits for.
+//
+// Version history: ringmaster.v1 and ringmaster.agent.v1, the first.
+package wire

@@ -1,0 +1,95 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// The subprotocols, one for each path below.
+const (
+	FrameworkProtocol = "ringmaster.v1"
+	AgentProtocol     = "ringmaster.agent.v1"
+	FrameworkPath     = "/v1/framework"
+	AgentPath         = "/v1/agent"
+)
+
+// Limits that both sides keep.
+const (
+	MaxMessage    = 4 << 20 // bytes of one message
+	MaxStateValue = 1 << 20 // bytes of one stored value
+	MaxDemands    = 10_000  // of one framework
+)
+
+// Message is one message of either protocol.
+type Message interface{ Type() string }
+
+// Envelope is what every message has beside its own fields.
+type Envelope struct {
+	Type      string `json:"type"`
+	RequestID string `json:"request_id,omitempty"`
+}
+
+// Encode returns m as one frame; requestID is echoed when it is not empty.
+func Encode(m Message, requestID string) ([]byte, error) {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", m.Type(), err)
+	}
+	head, err := json.Marshal(Envelope{Type: m.Type(), RequestID: requestID})
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", m.Type(), err)
+	}
+	if len(body) > 2 {
+		head[len(head)-1] = ','
+		return append(head, body[1:]...), nil
+	}
+	return head, nil
+}
+
+// Vocabulary maps the type of each message that one side understands to a
+// function that returns a pointer to an empty one.
+type Vocabulary map[string]func() Message
+
+// Decode reads one frame. Its error is an *offers.Error: bad_message for what
+// is no JSON object with a type or has a field of the wrong shape,
+// unknown_type for a type that is not in v; the envelope is filled as far as
+// it could be read.
+func Decode(v Vocabulary, frame []byte) (Message, Envelope, error) {
+	var env Envelope
+	if err := json.Unmarshal(frame, &env); err != nil {
+		return nil, Envelope{}, offers.Errorf(offers.BadMessage, "the message is not a JSON object with a \"type\": %s", brief(err))
+	}
+	if env.Type == "" {
+		return nil, env, offers.Errorf(offers.BadMessage, "the message has no \"type\"")
+	}
+	build, ok := v[env.Type]
+	if !ok {
+		return nil, env, offers.Errorf(offers.UnknownType, "message type %.60q is unknown", env.Type)
+	}
+	m := build()
+	if err := json.Unmarshal(frame, m); err != nil {
+		return nil, env, offers.Errorf(codeOf(m), "%s: %s", env.Type, brief(err))
+	}
+	return m, env, nil
+}
+
+// codeOf is the code of a message whose fields can't be read: what a demand
+// or an accept holds has codes of its own.
+func codeOf(m Message) offers.Code {
+	switch m.(type) {
+	case *DemandMessage:
+		return offers.BadDemand
+	default:
+		return offers.BadMessage
+	}
+}
+
+func brief(err error) string {
+	text := err.Error()
+	if len(text) > 300 {
+		return text[:300] + "..."
+	}
+	return text
+}
