@@ -1,0 +1,2 @@
+// Package state is what Raft replicates.
+package state

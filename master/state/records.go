@@ -1,0 +1,73 @@
+package state
+
+import (
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// Agent is one agent as the masters agree on it. Records are immutable: a
+// change replaces the record.
+type Agent struct {
+	offers.Agent
+	State      offers.AgentState
+	Registered time.Time // first
+	Since      time.Time // of State
+}
+
+// Framework is one framework as the masters agree on it.
+type Framework struct {
+	ID              offers.FrameworkID
+	Name            string
+	Role            offers.Role
+	User            string
+	Capabilities    []string
+	Labels          map[string]string
+	FailoverTimeout time.Duration
+	Registered      time.Time
+	// Deadline is when the framework is removed unless it came back before;
+	// zero while it is connected. A deadline and not a timer, so that no
+	// change of leader extends it.
+	Deadline time.Time
+	// Removed marks a framework that ended; its id is refused from then on.
+	Removed bool
+}
+
+// Task is one accepted launch. It exists from the commit of the accept until
+// its end was acknowledged and the history is full.
+type Task struct {
+	Framework offers.FrameworkID
+	Agent     offers.AgentID
+	Role      offers.Role
+	User      string
+	Policy    offers.Policy
+	Spec      offers.Task
+	Holding   offers.Holding // room counted for it on its agent
+	Created   time.Time
+	Kill      *KillOrder // set once somebody asked for its end
+	// End is the terminal status, nil while the task lives. The first wins.
+	End *offers.Status
+	// Acknowledged says that the framework acknowledged End.
+	Acknowledged bool
+	// Ended orders ended tasks for the bounded history; 0 while it lives.
+	Ended uint64
+}
+
+// Ref names the task in the cluster.
+func (t *Task) Ref() offers.TaskRef {
+	return offers.TaskRef{Framework: t.Framework, Task: t.Spec.ID}
+}
+
+// KillOrder is the wish that a task ends, durable so that it outlives leaders
+// and reaches agents that are away.
+type KillOrder struct {
+	Grace  *offers.Duration // nil: the task's own
+	Reason string
+	Time   time.Time
+}
+
+// Entry is one value of a framework's store.
+type Entry struct {
+	Value   []byte
+	Version uint64 // counts the writes of the key, from 1
+}
