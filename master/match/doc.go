@@ -1,0 +1,2 @@
+// Package match is the thread-unsafe core of a leading master.
+package match

@@ -1,0 +1,74 @@
+package match
+
+import (
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// View is an immutable picture of the matcher's soft state for readers: the
+// HTTP interface, the metrics and the web page. Slices are in the order of
+// ids; whoever gets a View may keep it.
+type View struct {
+	Agents     []AgentView
+	Frameworks map[offers.FrameworkID]FrameworkView
+	Roles      []RoleView // every role that is in use or was set, by name
+	Offers     []offers.Offer
+	Rings      []RingSetView
+	Pending    map[string]int // waiting demands by the kind that stops them
+	Counters   Counters
+}
+
+// AgentView is the room of one agent.
+type AgentView struct {
+	ID      offers.AgentID
+	Online  bool // connected to this leader and offered
+	Used    offers.Holding
+	Offered offers.Holding
+	Free    offers.Holding
+	Devices []offers.ClassRoom // use with offers in it
+}
+
+// FrameworkView is what fair share knows of one framework.
+type FrameworkView struct {
+	Used, Offered offers.Amounts
+	Share         float64 // dominant share, offers counted
+	Dominant      string  // its kind, "" with a share of 0
+	Demands       int
+	Suppressed    bool
+}
+
+// RoleView is what fair share knows of one role with its descendants.
+type RoleView struct {
+	Role       offers.Role
+	Settings   offers.RoleSettings
+	Share      float64 // dominant share, not yet divided by the weight
+	Dominant   string
+	Used       map[string]int64 // by fair-share kind, offers counted
+	Frameworks int
+}
+
+// RingSetView is the rings of one kind.
+type RingSetView struct {
+	Name  string
+	Lower int64
+	Rings []RingView
+}
+
+// RingView is one ring, [From, To); To is -1 for the outermost.
+type RingView struct {
+	Index    int
+	From, To int64
+	Agents   []RingAgent
+}
+
+// RingAgent is an agent in a ring.
+type RingAgent struct {
+	ID   offers.AgentID
+	Free int64
+}
+
+// Counters count since this leader's term began.
+type Counters struct {
+	Issued, Accepted, Declined, Rescinded, Expired uint64 // offers
+	Decisions                                      uint64 // searches for an agent
+	DecisionNanos                                  uint64 // spent in them
+}
