@@ -1,0 +1,194 @@
+package rings
+
+import "github.com/ringmaster-project/ringmaster/offers"
+
+// Candidate is an agent that has what was asked for.
+type Candidate struct {
+	Agent offers.AgentID
+	// Slot is what [Index.Set] returned for the agent.
+	Slot int
+	// Ring is the agent's ring in the kind of the search, from 1.
+	Ring int
+	// Free is the agent's vector, under the terms of [Index.Free].
+	Free []int64
+}
+
+// Cursor walks the agents that fit a need in gradient order: the ring K that
+// holds the need, then the rings up to the layout's Reach, then from the
+// outermost ring down to the first not yet visited. Where K lies beyond the
+// reach it is visited first all the same and the walk turns right after it.
+// Inside a ring the closest comes first: the least free of the kind of the
+// search, then the least of the other kinds in their order, then the least id.
+//
+// A cursor may be dropped at any point; several may walk one index. They
+// tighten its summaries as they go, so they must not run at the same time. Any
+// change of the index ends a cursor: Next then panics.
+type Cursor struct {
+	x    *Index
+	kind Kind
+	need []int64
+
+	// leaf and at are the entry to look at next; leaf is none where the present
+	// stretch of rings has no more. whole says that the leaf was entered at its
+	// start and has given nothing so far.
+	leaf  int32
+	at    int
+	whole bool
+	// last is the greatest amount of the present stretch.
+	last int64
+	// ring is the one of the latest candidate, 0 before the first.
+	ring int
+	// The rings from outer down to turn+1 are still to come.
+	turn, outer int
+
+	version uint64
+}
+
+// Candidates starts a walk over the agents that have the kind and at least
+// need[k] of every other kind k; zero means that nothing is asked of a kind.
+// The cursor keeps need, which must not change meanwhile. It does not allocate.
+func (x *Index) Candidates(kind Kind, need []int64) Cursor {
+	l := &x.layouts[kind]
+	k := l.holding(need[kind])
+	c := Cursor{
+		x: x, kind: kind, need: need, version: x.version,
+		turn: max(k, l.Reach), outer: len(l.Bounds),
+	}
+	c.last = l.last(c.turn)
+	c.seek(max(need[kind], 0))
+	return c
+}
+
+// Closest is the first of [Index.Candidates].
+func (x *Index) Closest(kind Kind, need []int64) (Candidate, bool) {
+	c := x.Candidates(kind, need)
+	return c.Next()
+}
+
+// Next returns the next candidate; false when there is none left.
+func (c *Cursor) Next() (Candidate, bool) {
+	if c.version != c.x.version {
+		panic("rings: cursor used after the index changed")
+	}
+	for {
+		for c.leaf != none {
+			if slot, ok := c.scan(); ok {
+				return c.candidate(slot), true
+			}
+		}
+		if !c.stretch() {
+			return Candidate{}, false
+		}
+	}
+}
+
+// SkipRing passes over the rest of the latest candidate's ring, for a caller
+// that wants only a few from each.
+func (c *Cursor) SkipRing() {
+	if c.version != c.x.version {
+		panic("rings: cursor used after the index changed")
+	}
+	if c.ring > 0 && c.ring < c.turn {
+		c.seek(c.x.layouts[c.kind].first(c.ring + 1))
+	} else if c.ring > 0 {
+		c.leaf = none
+	}
+}
+
+// stretch goes on to the next ring from the outermost down. The rings from K
+// up to the turn are one stretch, since ascending rings, each closest first,
+// are simply ascending amounts.
+func (c *Cursor) stretch() bool {
+	if c.outer <= c.turn {
+		return false
+	}
+	l := &c.x.layouts[c.kind]
+	c.last = l.last(c.outer)
+	c.seek(l.first(c.outer))
+	c.outer--
+	return true
+}
+
+func (c *Cursor) candidate(slot int32) Candidate {
+	v := c.x.vector(slot)
+	c.ring = c.x.layouts[c.kind].holding(v[c.kind])
+	return Candidate{Agent: c.x.ids[slot], Slot: int(slot), Ring: c.ring, Free: v}
+}
+
+// scan looks for the next fitting entry of the leaf, and steps to the next
+// leaf when there is none.
+func (c *Cursor) scan() (slot int32, ok bool) {
+	t := &c.x.trees[c.kind]
+	nd := t.nodes[c.leaf]
+	for ; c.at < int(nd.n); c.at++ {
+		if nd.own[c.at] > c.last {
+			c.leaf = none
+			return 0, false
+		}
+		if fits(t.vector(nd.slot[c.at]), c.need) {
+			slot = nd.slot[c.at]
+			c.at++
+			c.whole = false
+			return slot, true
+		}
+	}
+	if c.whole {
+		t.tighten(c.leaf)
+	}
+	if nd.parent == none {
+		c.leaf = none
+	} else {
+		c.step(nd.parent, t.nodes[nd.parent].indexOf(c.leaf)+1)
+	}
+	return 0, false
+}
+
+// seek goes to the first entry with at least the amount whose leaf may hold a
+// candidate.
+func (c *Cursor) seek(amount int64) {
+	t := &c.x.trees[c.kind]
+	id := t.root
+	nd := t.nodes[id]
+	for !nd.leaf() {
+		// The child before the first that starts at the amount may end with it.
+		i := max(nd.below(amount)-1, 0)
+		if !fits(nd.tops[i*t.kinds:(i+1)*t.kinds], c.need) {
+			c.step(id, i+1)
+			return
+		}
+		id = nd.kids[i]
+		nd = t.nodes[id]
+	}
+	c.leaf, c.at = id, nd.below(amount)
+	c.whole = c.at == 0
+}
+
+// step goes to the first leaf that may hold a candidate, from child i of an
+// inner node on, down and up as needed.
+func (c *Cursor) step(id int32, i int) {
+	t := &c.x.trees[c.kind]
+	for {
+		nd := t.nodes[id]
+		for i < int(nd.n) && nd.own[i] <= c.last && !fits(nd.tops[i*t.kinds:(i+1)*t.kinds], c.need) {
+			i++
+		}
+		switch {
+		case i < int(nd.n) && nd.own[i] > c.last:
+			c.leaf = none
+			return
+		case i < int(nd.n):
+			id, i = nd.kids[i], 0
+			if t.nodes[id].leaf() {
+				c.leaf, c.at, c.whole = id, 0, true
+				return
+			}
+		case nd.parent == none:
+			c.leaf = none
+			return
+		default:
+			t.tighten(id)
+			i = t.nodes[nd.parent].indexOf(id) + 1
+			id = nd.parent
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package rings
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// absent stands in a vector for a kind that the agent does not have.
+const absent = -1
+
+// Index is the ring sets of all kinds over one set of agents. It belongs to
+// one goroutine; lookups write to it too (see [Cursor]). Make one with [New].
+type Index struct {
+	// Static after New.
+	layouts []Layout
+
+	*table
+	slots map[offers.AgentID]int32
+	// spare are the slots of removed agents, to be used before new ones.
+	spare []int32
+	// trees has one tree per kind, over exactly the agents that have the kind.
+	trees []tree
+	// version counts changes, so that a cursor notices that it is stale.
+	version uint64
+}
+
+// table is what all trees share about the agents, by slot. Flat arrays without
+// pointers: the collector passes over them, and one agent's row is one or two
+// cache lines.
+type table struct {
+	kinds int
+	// ids is empty where the slot is spare.
+	ids []offers.AgentID
+	// free[slot*kinds+kind] is never below absent.
+	free []int64
+	// home[slot*kinds+kind] is the leaf that files the agent in the tree of the
+	// kind, or none.
+	home []int32
+}
+
+func (t *table) vector(slot int32) []int64 {
+	at := int(slot) * t.kinds
+	return t.free[at : at+t.kinds : at+t.kinds]
+}
+
+// New returns an empty index with one ring set per layout.
+func New(layouts []Layout) (*Index, error) {
+	if len(layouts) == 0 {
+		return nil, errors.New("ring layouts: the list is empty")
+	}
+	x := &Index{table: &table{kinds: len(layouts)}, slots: make(map[offers.AgentID]int32)}
+	for k, l := range layouts {
+		if err := l.Validate(); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(layouts[:k], func(o Layout) bool { return o.Name == l.Name }) {
+			return nil, fmt.Errorf("ring layout %q: Name is used twice", l.Name)
+		}
+		l.Bounds = slices.Clone(l.Bounds)
+		x.layouts = append(x.layouts, l)
+		x.trees = append(x.trees, newTree(x.table, Kind(k)))
+	}
+	return x, nil
+}
+
+// Len is the number of agents.
+func (x *Index) Len() int { return len(x.slots) }
+
+// Free is what the agent has free per kind, -1 for a kind it does not have;
+// nil for an unknown agent. It is the index's own memory: to be read only, and
+// only until the next change.
+func (x *Index) Free(id offers.AgentID) []int64 {
+	slot, ok := x.slots[id]
+	if !ok {
+		return nil
+	}
+	return x.vector(slot)
+}
+
+// Set files the agent, new or known, under what it has free: one amount per
+// kind, negative for a kind it does not have. It returns the agent's slot: a
+// small number that stays the agent's until [Index.Remove] and may then go to
+// another, so that a caller can keep its own records in a slice.
+func (x *Index) Set(id offers.AgentID, free []int64) (slot int) {
+	s, ok := x.slots[id]
+	if !ok {
+		s = x.admit(id)
+	}
+	x.Move(int(s), free)
+	return int(s)
+}
+
+// Move is [Index.Set] for a caller who holds the slot. It spares the hashing,
+// which at many agents costs as much as moving in one kind.
+func (x *Index) Move(slot int, free []int64) {
+	if len(free) != x.kinds {
+		panic(fmt.Sprintf("rings: agent %q has %d amounts in an index of %d kinds", x.ids[slot], len(free), x.kinds))
+	}
+	changed, grown := false, false
+	row := x.vector(int32(slot))
+	for k, amount := range free {
+		amount = max(amount, absent)
+		changed = changed || amount != row[k]
+		grown = grown || amount > row[k]
+		row[k] = amount
+	}
+	if !changed {
+		return
+	}
+	x.version++
+	for k := range x.trees {
+		x.trees[k].move(int32(slot), grown)
+	}
+}
+
+// Remove forgets the agent; an unknown one is no error.
+func (x *Index) Remove(id offers.AgentID) {
+	slot, ok := x.slots[id]
+	if !ok {
+		return
+	}
+	x.version++
+	for k, row := 0, x.vector(slot); k < x.kinds; k++ {
+		row[k] = absent
+		x.trees[k].move(slot, false)
+	}
+	delete(x.slots, id)
+	x.ids[slot] = ""
+	x.spare = append(x.spare, slot)
+}
+
+// admit gives a new agent a slot, without any kind yet.
+func (x *Index) admit(id offers.AgentID) int32 {
+	slot := int32(len(x.ids))
+	if n := len(x.spare); n > 0 {
+		slot, x.spare = x.spare[n-1], x.spare[:n-1]
+		x.ids[slot] = id
+	} else {
+		x.ids = append(x.ids, id)
+		for range x.kinds {
+			x.free = append(x.free, absent)
+			x.home = append(x.home, none)
+		}
+	}
+	x.slots[id] = slot
+	return slot
+}

@@ -1,0 +1,201 @@
+package rings
+
+import (
+	"cmp"
+	"slices"
+)
+
+// tree orders the agents that have one kind by what they have free of it, then
+// by what they have free of the other kinds, then by id. A B+tree whose
+// separators are the least agents of the children themselves: a separator
+// therefore moves with its agent and no copy of a vector is kept.
+type tree struct {
+	*table
+	kind Kind
+	// other is the kind of [node]'s next: the first that is not kind, or kind
+	// itself where there is no other.
+	other Kind
+	// nodes by id; nil where the id is spare, so that memory goes back.
+	nodes []*node
+	spare []int32
+	// root is always a node, a leaf while everything fits into one. No other
+	// node is ever empty.
+	root int32
+}
+
+func newTree(shared *table, kind Kind) tree {
+	t := tree{table: shared, kind: kind}
+	if kind == 0 && shared.kinds > 1 {
+		t.other = 1
+	}
+	t.root = t.grow(true)
+	return t
+}
+
+// grow returns a new empty node.
+func (t *tree) grow(leaf bool) int32 {
+	nd := &node{parent: none}
+	if !leaf {
+		nd.kids, nd.tops = new([width]int32), make([]int64, width*t.kinds)
+	}
+	if n := len(t.spare); n > 0 {
+		id := t.spare[n-1]
+		t.spare = t.spare[:n-1]
+		t.nodes[id] = nd
+		return id
+	}
+	t.nodes = append(t.nodes, nd)
+	return int32(len(t.nodes) - 1)
+}
+
+func (t *tree) release(id int32) {
+	t.nodes[id] = nil
+	t.spare = append(t.spare, id)
+}
+
+func (t *tree) homeOf(slot int32) *int32 { return &t.home[int(slot)*t.kinds+int(t.kind)] }
+
+// entryOf is where the agent's present vector belongs.
+func (t *tree) entryOf(slot int32) entry {
+	v := t.vector(slot)
+	return entry{own: v[t.kind], next: v[t.other], slot: slot}
+}
+
+// before says whether the entry at i of a node comes before another agent's.
+func (t *tree) before(nd *node, i int, e entry) bool {
+	if nd.own[i] != e.own {
+		return nd.own[i] < e.own
+	}
+	if nd.next[i] != e.next {
+		return nd.next[i] < e.next
+	}
+	return t.tie(nd.slot[i], e.slot) < 0
+}
+
+// tie compares two agents equal in own and next. The tree's own kind need not
+// be left out: it is equal.
+func (t *tree) tie(a, b int32) int {
+	if c := slices.Compare(t.vector(a), t.vector(b)); c != 0 {
+		return c
+	}
+	return cmp.Compare(t.ids[a], t.ids[b])
+}
+
+// rank is how many entries of the node come before e.
+func (t *tree) rank(nd *node, e entry) int {
+	lo, hi := 0, int(nd.n)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if t.before(nd, mid, e) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// move files the agent where its present vector belongs, wherever it was;
+// grown says that it has more of some kind than it had.
+func (t *tree) move(slot int32, grown bool) {
+	e, home := t.entryOf(slot), *t.homeOf(slot)
+	if home == none {
+		if e.own != absent {
+			t.insert(e)
+		}
+		return
+	}
+	nd := t.nodes[home]
+	at := nd.find(slot)
+	nd.loose = true
+	if e.own != absent && t.moveInside(nd, at, e) {
+		if grown {
+			t.raise(home, t.vector(slot))
+		}
+		return
+	}
+	t.delete(home, at)
+	if e.own != absent {
+		t.insert(e)
+	}
+}
+
+// moveInside moves the entry at a position of a leaf to where e belongs, if
+// that is strictly inside the same leaf, which can be told without its
+// neighbours. The ends are left to the way from the root.
+func (t *tree) moveInside(nd *node, at int, e entry) bool {
+	last := int(nd.n) - 1
+	if at > 0 && at < last && t.before(nd, at-1, e) && !t.before(nd, at+1, e) {
+		nd.put(at, e)
+		return true
+	}
+	first := 0
+	if at == first {
+		first++
+	}
+	if at == last {
+		last--
+	}
+	if first >= last || !t.before(nd, first, e) || t.before(nd, last, e) {
+		return false
+	}
+	nd.close(at)
+	to := t.rank(nd, e)
+	nd.open(to)
+	nd.put(to, e)
+	if at == 0 {
+		t.lead(*t.homeOf(e.slot))
+	}
+	return true
+}
+
+// insert files an agent that is in no leaf.
+func (t *tree) insert(e entry) {
+	id, v := t.root, t.vector(e.slot)
+	nd := t.nodes[id]
+	for !nd.leaf() {
+		i := t.rank(nd, e) - 1
+		if i < 0 {
+			i = 0
+			nd.put(i, e)
+		}
+		lift(nd.tops[i*t.kinds:(i+1)*t.kinds], v)
+		id = nd.kids[i]
+		nd = t.nodes[id]
+	}
+	if nd.n == width {
+		t.split(id)
+		t.insert(e)
+		return
+	}
+	at := t.rank(nd, e)
+	nd.open(at)
+	nd.put(at, e)
+	*t.homeOf(e.slot) = id
+}
+
+// delete takes the entry at a position of a leaf out.
+func (t *tree) delete(id int32, at int) {
+	nd := t.nodes[id]
+	*t.homeOf(nd.slot[at]) = none
+	nd.close(at)
+	if at == 0 && nd.n > 0 {
+		t.lead(id)
+	}
+	t.shrunk(id)
+}
+
+// lead tells the ancestors that the first entry of a node is another one.
+func (t *tree) lead(id int32) {
+	nd := t.nodes[id]
+	e := nd.entry(0)
+	for nd.parent != none {
+		up := t.nodes[nd.parent]
+		i := up.indexOf(id)
+		up.put(i, e)
+		if i > 0 {
+			return
+		}
+		id, nd = nd.parent, up
+	}
+}
