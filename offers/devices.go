@@ -159,9 +159,20 @@ func (c *ClassRoom) Bind(ask DeviceAsk, policy Policy) ([]Grant, bool) {
 // take adds (sign 1) or gives back (sign -1) grants.
 func (c *ClassRoom) take(grants []Grant, sign int64) {
 	for _, g := range grants {
-		c.Used[g.Index] += sign * g.Memory
-		c.Shares[g.Index] += sign * g.Share
+		if i := c.position(g); i >= 0 {
+			c.Used[i] += sign * g.Memory
+			c.Shares[i] += sign * g.Share
+		}
 	}
+}
+
+// position finds the granted device by its id, normally where its index says;
+// -1 when the agent has it no more.
+func (c *ClassRoom) position(g Grant) int {
+	if g.Index >= 0 && g.Index < len(c.Devices) && c.Devices[g.Index].ID == g.ID {
+		return g.Index
+	}
+	return slices.IndexFunc(c.Devices, func(d Device) bool { return d.ID == g.ID })
 }
 
 // holds reports whether grants name devices of this class and fit in what is free.

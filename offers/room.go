@@ -185,7 +185,7 @@ func (r *Room) Clone() *Room {
 func (r *Room) Short(ask Resources) string {
 	free := r.Free()
 	for k, n := range ask.Amounts {
-		if n > free[k] {
+		if n > 0 && n > free[k] {
 			return Scalar(k).String()
 		}
 	}
@@ -286,6 +286,11 @@ func (r *Room) Give(h Holding) {
 	}
 }
 
+// Claim takes h even where it passes the inventory, because it is what really
+// runs there: an agent may come back smaller than it was. Devices that are no
+// longer there are left out.
+func (r *Room) Claim(h Holding) { r.move(h, 1) }
+
 func (r *Room) move(h Holding, sign int64) {
 	r.used = r.used.Plus(h.Amounts.Times(sign))
 	if sign > 0 {
@@ -294,6 +299,8 @@ func (r *Room) move(h Holding, sign int64) {
 		r.ports = r.ports.Minus(h.Ports)
 	}
 	for name, grants := range h.Devices {
-		r.Class(name).take(grants, sign)
+		if c := r.Class(name); c != nil {
+			c.take(grants, sign)
+		}
 	}
 }
