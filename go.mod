@@ -36,6 +36,6 @@ require (
 )
 
 require (
-	github.com/hashicorp/go-immutable-radix/v2 v2.1.0 // indirect
+	github.com/hashicorp/go-immutable-radix/v2 v2.1.0
 	github.com/hashicorp/golang-lru/v2 v2.0.0 // indirect
 )
