@@ -128,6 +128,12 @@ func (x *Index) refile(slot int32, grown bool) {
 	for k := range x.trees {
 		x.trees[k].aim()
 	}
+	for down := true; down; {
+		down = false
+		for k := range x.trees {
+			down = x.trees[k].descend() || down
+		}
+	}
 	for k := range x.trees {
 		x.trees[k].settle()
 	}

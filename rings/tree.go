@@ -122,7 +122,11 @@ func (t *tree) touchHome(slot int32) {
 
 // touch loads the parts of a node that will be asked for first.
 func (t *tree) touch(nd *node) {
-	t.touched += int64(nd.n) + int64(nd.slot[width/2]) + nd.own[width/2] + nd.next[width/2]
+	sum := int64(nd.n)
+	for i := 0; i < width; i += block {
+		sum += nd.own[i]
+	}
+	t.touched += sum
 }
 
 // leave takes the agent out of its leaf, unless its present vector belongs
@@ -176,27 +180,29 @@ func (t *tree) moveInside(nd *node, at int, e entry) bool {
 	return true
 }
 
-// aim finds the leaf for the moving agent, and tells the nodes on the way that
-// it is coming.
+// aim sets out from the root with the moving agent, if there is one.
 func (t *tree) aim() {
-	e := t.moving
-	if e.own == absent {
-		return
+	if t.moving.own != absent {
+		t.leaf = t.root
 	}
-	id, v := t.root, t.vector(e.slot)
-	nd := t.nodes[id]
-	for !nd.leaf() {
-		i := t.rank(nd, e) - 1
-		if i < 0 {
-			i = 0
-			nd.put(i, e)
-		}
-		lift(nd.tops[i*t.kinds:(i+1)*t.kinds], v)
-		id = nd.kids[i]
-		nd = t.nodes[id]
+}
+
+// descend goes one level down towards the leaf for the moving agent, and tells
+// the node on the way that it is coming; false when it has arrived.
+func (t *tree) descend() bool {
+	if t.leaf == none || t.nodes[t.leaf].leaf() {
+		return false
 	}
-	t.leaf = id
-	t.touch(nd)
+	nd, e := t.nodes[t.leaf], t.moving
+	i := t.rank(nd, e) - 1
+	if i < 0 {
+		i = 0
+		nd.put(i, e)
+	}
+	lift(nd.tops[i*t.kinds:(i+1)*t.kinds], t.vector(e.slot))
+	t.leaf = nd.kids[i]
+	t.touch(t.nodes[t.leaf])
+	return true
 }
 
 // settle files the moving agent in the leaf aimed at.
@@ -207,7 +213,8 @@ func (t *tree) settle() {
 	e, nd := t.moving, t.nodes[t.leaf]
 	if nd.n == width {
 		t.split(t.leaf)
-		t.aim()
+		for t.aim(); t.descend(); {
+		}
 		nd = t.nodes[t.leaf]
 	}
 	at := t.rank(nd, e)
