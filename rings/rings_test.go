@@ -126,12 +126,29 @@ func TestChangeEndsCursor(t *testing.T) {
 	c := x.Candidates(0, []int64{5})
 	c.Next()
 	x.Set("a1", []int64{9})
+	expectPanic(t, func() { c.Next() })
+	expectPanic(t, c.SkipRing)
+}
+
+func TestMisuseOfMove(t *testing.T) {
+	x := golden(t, 3)
+	slot := x.Set("a2", []int64{6})
+	expectPanic(t, func() { x.Move(slot, []int64{6, 7}) })
+	x.Remove("a2")
+	expectPanic(t, func() { x.Move(slot, []int64{6}) })
+	if err := x.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func expectPanic(t *testing.T, f func()) {
+	t.Helper()
 	defer func() {
 		if recover() == nil {
-			t.Error("Next went on over a changed index")
+			t.Error("no panic")
 		}
 	}()
-	c.Next()
+	f()
 }
 
 func TestSlotsAreReused(t *testing.T) {

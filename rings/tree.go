@@ -22,8 +22,9 @@ type tree struct {
 	// node is ever empty.
 	root int32
 
-	// moving is the agent on its way from one leaf to another, and leaf where
-	// it will be filed; leaf is none when nothing is on its way.
+	// moving is the agent on its way from one leaf to another (own is absent if
+	// it need not be filed again), and leaf how far down it has come; leaf is
+	// none when nothing is on its way. Only [Index.refile] sees them set.
 	moving entry
 	leaf   int32
 	// touched only keeps loads alive whose purpose is the cache.
@@ -113,7 +114,7 @@ func (t *tree) rank(nd *node, e entry) int {
 	return lo
 }
 
-// touchHome loads the leaf that the agent is in.
+// touchHome loads the leaf that the agent is in, see [Index.refile].
 func (t *tree) touchHome(slot int32) {
 	if home := *t.homeOf(slot); home != none {
 		t.touch(t.nodes[home])
@@ -131,7 +132,7 @@ func (t *tree) touch(nd *node) {
 
 // leave takes the agent out of its leaf, unless its present vector belongs
 // there too; grown says that it has more of some kind than it had. What
-// remains to be done is left in moving, for aim and settle.
+// remains to be done is left in moving, for aim, descend and settle.
 func (t *tree) leave(slot int32, grown bool) {
 	e, home := t.entryOf(slot), *t.homeOf(slot)
 	t.moving, t.leaf = e, none
@@ -205,7 +206,7 @@ func (t *tree) descend() bool {
 	return true
 }
 
-// settle files the moving agent in the leaf aimed at.
+// settle files the moving agent in the leaf it has come to.
 func (t *tree) settle() {
 	if t.leaf == none {
 		return
