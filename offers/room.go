@@ -215,15 +215,16 @@ func KindOf(class string, ask DeviceAsk) string {
 // SliceSuffix marks the ring kind of the largest free slice of a class.
 const SliceSuffix = ".slice"
 
-// Plan returns the holding that ask would take here, with its devices bound
-// by policy, without taking it; short names the kind that is missing.
-func (r *Room) Plan(ask Resources, policy Policy) (h Holding, short string) {
+// Plan returns the holding that ask would take here, with the devices of each
+// class bound by its policy, without taking it; short names the kind that is
+// missing.
+func (r *Room) Plan(ask Resources, policy func(class string) Policy) (h Holding, short string) {
 	if short = r.Short(ask); short != "" {
 		return Holding{}, short
 	}
 	h = Holding{Amounts: ask.Amounts, Ports: ask.Ports}
 	for name, want := range ask.Devices {
-		grants, ok := r.Class(name).Bind(want, policy)
+		grants, ok := r.Class(name).Bind(want, policy(name))
 		if !ok {
 			return Holding{}, KindOf(name, want)
 		}

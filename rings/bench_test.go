@@ -176,6 +176,15 @@ func (l *load) releaseAll(rnd *rand.Rand) {
 	}
 }
 
+// BenchmarkPlace is one decision: closest agent, allocation, move in all five
+// kinds. What was placed goes back, untimed, so that the cluster stays as it is.
+//
+// Measured with go1.26.8 linux/amd64 on 2 virtual cores (AMD EPYC, family 26,
+// 32 MiB shared L3, 4 KiB pages) beside other work: mixed 1.1 to 1.4 µs at
+// 10,000 agents; 5.3 to 9.9 µs at 1,000,000, nearly all of it waiting for memory
+// (about 250 MB are walked at random), so it follows what the neighbours do.
+// equal 0.6 and 0.65 µs; stranded 1.5 and 8.5 µs. Closest alone, mixed: 0.11 to
+// 0.17 and 0.75 to 0.95 µs.
 func BenchmarkPlace(b *testing.B) {
 	forEachCluster(b, func(b *testing.B, x *rings.Index) {
 		l, rnd := newLoad(x), rand.New(rand.NewPCG(9, 9))

@@ -113,3 +113,51 @@ func FuzzIndex(f *testing.F) {
 		w.compareView()
 	})
 }
+
+// TestFirstLeafRunsEmpty beside a sibling too full to join.
+func TestFirstLeafRunsEmpty(t *testing.T) {
+	w := newTwin(t, terrains[0].layouts)
+	id := func(n int64) offers.AgentID { return offers.AgentID(fmt.Sprintf("a%05d", n)) }
+	for n := range int64(100) {
+		w.set(id(n*1000), []int64{n * 1000})
+	}
+	for n := range int64(28) {
+		w.set(id(40_001+n), []int64{40_001 + n})
+	}
+	for n := range int64(100) {
+		w.remove(id(n * 1000))
+		w.check()
+		w.compareWalk(0, []int64{n})
+	}
+	w.compareView()
+}
+
+// TestDeep takes the tree through all its heights and back to nothing; checks
+// and comparisons are spread, being linear.
+func TestDeep(t *testing.T) {
+	const agents = 12_000
+	terrain := terrains[3]
+	rnd := rand.New(rand.NewPCG(2, 2))
+	w := newTwin(t, terrain.layouts)
+	for i, n := range rnd.Perm(agents) {
+		w.set(offers.AgentID(fmt.Sprintf("a%d", n)), someAmounts(rnd, []int64{1000, 1000, 10, 9, 50}, true))
+		w.take(rings.Kind(rnd.IntN(5)), someAmounts(rnd, []int64{100, 100, 2, 2, 50}, false))
+		if i%2000 == 1999 {
+			w.check()
+			w.compareWalk(rings.Kind(rnd.IntN(5)), someAmounts(rnd, []int64{500, 500, 5, 5, 50}, false))
+		}
+	}
+	w.compareView()
+	for i, n := range rnd.Perm(agents) {
+		id := offers.AgentID(fmt.Sprintf("a%d", n))
+		w.index.Remove(id)
+		delete(w.model.free, id)
+		if i%1000 == 999 {
+			w.check()
+			w.compareWalk(rings.Kind(rnd.IntN(5)), someAmounts(rnd, []int64{500, 500, 5, 5, 50}, false))
+		}
+	}
+	if w.index.Len() != 0 {
+		t.Errorf("%d agents left", w.index.Len())
+	}
+}

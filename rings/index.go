@@ -80,7 +80,7 @@ func (x *Index) Free(id offers.AgentID) []int64 {
 	return x.vector(slot)
 }
 
-// Set files the agent, new or known, under what it has free: one amount per
+// Set files the agent, new or known and not "", under what it has free: one amount per
 // kind, negative for a kind it does not have. It returns the agent's slot: a
 // small number that stays the agent's until [Index.Remove] and may then go to
 // another, so that a caller can keep its own records in a slice.
@@ -94,8 +94,12 @@ func (x *Index) Set(id offers.AgentID, free []int64) (slot int) {
 }
 
 // Move is [Index.Set] for a caller who holds the slot. It spares the hashing,
-// which at many agents costs as much as moving in one kind.
+// which at many agents costs as much as moving in one kind. The slot of a
+// removed agent panics, since it would be found again as a candidate.
 func (x *Index) Move(slot int, free []int64) {
+	if x.ids[slot] == "" {
+		panic(fmt.Sprintf("rings: slot %d belongs to no agent", slot))
+	}
 	if len(free) != x.kinds {
 		panic(fmt.Sprintf("rings: agent %q has %d amounts in an index of %d kinds", x.ids[slot], len(free), x.kinds))
 	}
@@ -110,9 +114,32 @@ func (x *Index) Move(slot int, free []int64) {
 	if !changed {
 		return
 	}
+	x.refile(int32(slot), grown)
+}
+
+// refile brings all trees into line with the agent's changed vector. Step by
+// step in all trees, rather than tree by tree: in a large index nearly every
+// node is a cache miss, and the misses of one step overlap because the trees do
+// not depend on each other.
+func (x *Index) refile(slot int32, grown bool) {
 	x.version++
 	for k := range x.trees {
-		x.trees[k].move(int32(slot), grown)
+		x.trees[k].touchHome(slot)
+	}
+	for k := range x.trees {
+		x.trees[k].leave(slot, grown)
+	}
+	for k := range x.trees {
+		x.trees[k].aim()
+	}
+	for down := true; down; {
+		down = false
+		for k := range x.trees {
+			down = x.trees[k].descend() || down
+		}
+	}
+	for k := range x.trees {
+		x.trees[k].settle()
 	}
 }
 
@@ -122,11 +149,11 @@ func (x *Index) Remove(id offers.AgentID) {
 	if !ok {
 		return
 	}
-	x.version++
-	for k, row := 0, x.vector(slot); k < x.kinds; k++ {
+	row := x.vector(slot)
+	for k := range row {
 		row[k] = absent
-		x.trees[k].move(slot, false)
 	}
+	x.refile(slot, false)
 	delete(x.slots, id)
 	x.ids[slot] = ""
 	x.spare = append(x.spare, slot)

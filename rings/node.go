@@ -1,11 +1,16 @@
 package rings
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// width is how many entries a node holds at most. 64 keeps a million agents
 	// at four levels while a shift inside a leaf stays in a few cache lines.
 	width = 64
+	// block is how many amounts share a cache line.
+	block = 8
 	// none is no node.
 	none = -1
 )
@@ -29,11 +34,15 @@ type node struct {
 	// slot, own and next describe the entries, ascending by [tree.before]; only
 	// the first n count. own is the amount in the tree's kind, next the amount
 	// in the first other kind: together they settle nearly all comparisons
-	// without reading the agents' vectors.
+	// without reading the agents' vectors. Beyond n own is unused, see
+	// [node.below].
 	slot [width]int32
 	own  [width]int64
 	next [width]int64
 }
+
+// unused fills own beyond the entries.
+const unused = math.MaxInt64
 
 // entry is an agent's place in the order of one kind.
 type entry struct {
@@ -62,6 +71,7 @@ func (nd *node) close(i int) {
 	copy(nd.own[i:n-1], nd.own[i+1:n])
 	copy(nd.next[i:n-1], nd.next[i+1:n])
 	copy(nd.slot[i:n-1], nd.slot[i+1:n])
+	nd.own[n-1] = unused
 	nd.n--
 }
 
@@ -72,19 +82,38 @@ func (nd *node) find(slot int32) int { return slices.Index(nd.slot[:nd.n], slot)
 // indexOf is the position of a child that is known to be in the node.
 func (nd *node) indexOf(kid int32) int { return slices.Index(nd.kids[:nd.n], kid) }
 
-// below is how many entries have less than the amount in the tree's kind.
+// below is how many entries have less than the amount in the tree's kind. In a
+// large index the node is rarely in a cache, and a binary search would wait for
+// one line after another. Here no load waits for another's outcome, nor for n,
+// so that the lines come together; hence the unused filling.
 func (nd *node) below(amount int64) int {
-	lo, hi := 0, int(nd.n)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if nd.own[mid] < amount {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
+	full := 0
+	for i := block - 1; i < width; i += block {
+		full += less(nd.own[i], amount)
 	}
-	return lo
+	if full == width/block {
+		return width
+	}
+	count := full * block
+	for _, own := range nd.own[count : count+block] {
+		count += less(own, amount)
+	}
+	return count
 }
+
+// among narrows a range of entries equal in own to those equal in next too.
+func (nd *node) among(lo, hi int, next int64) (int, int) {
+	first, end := lo, lo
+	for _, other := range nd.next[lo:hi] {
+		first += less(other, next)
+		end += 1 - less(next, other)
+	}
+	return first, end
+}
+
+// less is 1 if a is less than b, else 0, of amounts that are not below
+// absent; without a branch, which would have to be guessed before the load is done.
+func less(a, b int64) int { return int(uint64(a-b) >> 63) }
 
 // openKid makes room for a child at i, with all that goes with it.
 func (nd *node) openKid(i, kinds int) {

@@ -51,6 +51,9 @@ func (t *tree) carry(from int32, at int, to int32) {
 			t.nodes[kid].parent = to
 		}
 	}
+	for i := at; i < n; i++ {
+		src.own[i] = unused
+	}
 	src.n, dst.n = int32(at), int32(m+n-at)
 	dst.loose = dst.loose || src.loose
 }
@@ -103,14 +106,11 @@ func (t *tree) drop(up *node, i int) {
 	t.release(gone)
 }
 
-// flatten takes roots away that have one child, or none.
+// flatten takes roots away that have a single child. None is without any, since
+// this happens as soon as a root is down to one.
 func (t *tree) flatten() {
-	for top := t.nodes[t.root]; !top.leaf() && top.n < 2; top = t.nodes[t.root] {
+	for top := t.nodes[t.root]; !top.leaf() && top.n == 1; top = t.nodes[t.root] {
 		t.release(t.root)
-		if top.n == 0 {
-			t.root = t.grow(true)
-			return
-		}
 		t.root = top.kids[0]
 		t.nodes[t.root].parent = none
 	}

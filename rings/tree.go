@@ -21,10 +21,18 @@ type tree struct {
 	// root is always a node, a leaf while everything fits into one. No other
 	// node is ever empty.
 	root int32
+
+	// moving is the agent on its way from one leaf to another (own is absent if
+	// it need not be filed again), and leaf how far down it has come; leaf is
+	// none when nothing is on its way. Only [Index.refile] sees them set.
+	moving entry
+	leaf   int32
+	// touched only keeps loads alive whose purpose is the cache.
+	touched int64
 }
 
 func newTree(shared *table, kind Kind) tree {
-	t := tree{table: shared, kind: kind}
+	t := tree{table: shared, kind: kind, leaf: none}
 	if kind == 0 && shared.kinds > 1 {
 		t.other = 1
 	}
@@ -35,6 +43,9 @@ func newTree(shared *table, kind Kind) tree {
 // grow returns a new empty node.
 func (t *tree) grow(leaf bool) int32 {
 	nd := &node{parent: none}
+	for i := range nd.own {
+		nd.own[i] = unused
+	}
 	if !leaf {
 		nd.kids, nd.tops = new([width]int32), make([]int64, width*t.kinds)
 	}
@@ -83,10 +94,18 @@ func (t *tree) tie(a, b int32) int {
 
 // rank is how many entries of the node come before e.
 func (t *tree) rank(nd *node, e entry) int {
-	lo, hi := 0, int(nd.n)
+	lo, n := nd.below(e.own), int(nd.n)
+	if lo == n || nd.own[lo] != e.own {
+		return lo
+	}
+	hi := n
+	if e.own < unused {
+		hi = nd.below(e.own + 1)
+	}
+	lo, hi = nd.among(lo, hi, e.next)
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if t.before(nd, mid, e) {
+		if t.tie(nd.slot[mid], e.slot) < 0 {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -95,29 +114,42 @@ func (t *tree) rank(nd *node, e entry) int {
 	return lo
 }
 
-// move files the agent where its present vector belongs, wherever it was;
-// grown says that it has more of some kind than it had.
-func (t *tree) move(slot int32, grown bool) {
+// touchHome loads the leaf that the agent is in, see [Index.refile].
+func (t *tree) touchHome(slot int32) {
+	if home := *t.homeOf(slot); home != none {
+		t.touch(t.nodes[home])
+	}
+}
+
+// touch loads the parts of a node that will be asked for first.
+func (t *tree) touch(nd *node) {
+	sum := int64(nd.n)
+	for i := 0; i < width; i += block {
+		sum += nd.own[i]
+	}
+	t.touched += sum
+}
+
+// leave takes the agent out of its leaf, unless its present vector belongs
+// there too; grown says that it has more of some kind than it had. What
+// remains to be done is left in moving, for aim, descend and settle.
+func (t *tree) leave(slot int32, grown bool) {
 	e, home := t.entryOf(slot), *t.homeOf(slot)
+	t.moving, t.leaf = e, none
 	if home == none {
-		if e.own != absent {
-			t.insert(e)
-		}
 		return
 	}
 	nd := t.nodes[home]
 	at := nd.find(slot)
 	nd.loose = true
 	if e.own != absent && t.moveInside(nd, at, e) {
+		t.moving.own = absent
 		if grown {
 			t.raise(home, t.vector(slot))
 		}
 		return
 	}
 	t.delete(home, at)
-	if e.own != absent {
-		t.insert(e)
-	}
 }
 
 // moveInside moves the entry at a position of a leaf to where e belongs, if
@@ -149,29 +181,48 @@ func (t *tree) moveInside(nd *node, at int, e entry) bool {
 	return true
 }
 
-// insert files an agent that is in no leaf.
-func (t *tree) insert(e entry) {
-	id, v := t.root, t.vector(e.slot)
-	nd := t.nodes[id]
-	for !nd.leaf() {
-		i := t.rank(nd, e) - 1
-		if i < 0 {
-			i = 0
-			nd.put(i, e)
-		}
-		lift(nd.tops[i*t.kinds:(i+1)*t.kinds], v)
-		id = nd.kids[i]
-		nd = t.nodes[id]
+// aim sets out from the root with the moving agent, if there is one.
+func (t *tree) aim() {
+	if t.moving.own != absent {
+		t.leaf = t.root
 	}
-	if nd.n == width {
-		t.split(id)
-		t.insert(e)
+}
+
+// descend goes one level down towards the leaf for the moving agent, and tells
+// the node on the way that it is coming; false when it has arrived.
+func (t *tree) descend() bool {
+	if t.leaf == none || t.nodes[t.leaf].leaf() {
+		return false
+	}
+	nd, e := t.nodes[t.leaf], t.moving
+	i := t.rank(nd, e) - 1
+	if i < 0 {
+		i = 0
+		nd.put(i, e)
+	}
+	lift(nd.tops[i*t.kinds:(i+1)*t.kinds], t.vector(e.slot))
+	t.leaf = nd.kids[i]
+	t.touch(t.nodes[t.leaf])
+	return true
+}
+
+// settle files the moving agent in the leaf it has come to.
+func (t *tree) settle() {
+	if t.leaf == none {
 		return
+	}
+	e, nd := t.moving, t.nodes[t.leaf]
+	if nd.n == width {
+		t.split(t.leaf)
+		for t.aim(); t.descend(); {
+		}
+		nd = t.nodes[t.leaf]
 	}
 	at := t.rank(nd, e)
 	nd.open(at)
 	nd.put(at, e)
-	*t.homeOf(e.slot) = id
+	*t.homeOf(e.slot) = t.leaf
+	t.leaf = none
 }
 
 // delete takes the entry at a position of a leaf out.

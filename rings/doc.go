@@ -1,0 +1,61 @@
+// Package rings answers: who has room? It keeps, for every resource kind, the
+// agents in rings by what they have free of it, and finds for a demand the
+// agents that fit in the order of a gradient: the smallest sufficient
+// remainder first, and, past a configured reach, the largest remainders.
+//
+// It is pure: no goroutine, clock, lock, I/O or log. It knows nothing of
+// devices, constraints or refusals; its user (the matcher) rejects a candidate
+// for such a reason by asking the cursor for the next. An [Index] belongs to
+// one goroutine, for lookups too.
+//
+// # The rings
+//
+// Bounds 0 4 8 12 and Reach 3. Demand 5 walks the rings as numbered below:
+//
+//	free    0         4         8         12
+//	        |  ring 1 |  ring 2 |  ring 3 |  ring 4 (outermost, open)
+//	agents  | a1=3    | a2=5    | a4=10   | a5=13      a6=40
+//	        |         | a3=7    |         |
+//	walk                1st: a2,  2nd: a4   3rd: a5,
+//	                    then a3             then a6
+//
+// A ring is a stretch of one order: agents by what they have free of the kind,
+// then of the other kinds, then by id. So a ring is found by its bound, ascending
+// rings are one ascending walk, and an agent is in exactly one ring of every
+// kind it has.
+//
+// # The trees
+//
+// The order of a kind is a B+tree with 64 entries to a node. Beside each child
+// stand its tops, upper bounds of what any agent under it has free of every
+// kind:
+//
+//	           least agent   a2            a9            a4
+//	inner      tops          cpus 7        cpus 9        cpus 11
+//	                         mem 64        mem 2         mem 128
+//	                          |             |             |
+//	leaves                  a2 .. a3      a9 .. a7      a4 .. a8
+//
+// A demand of 5 cpus and 8 mem passes over the middle leaf unread. Tops may be
+// too high after agents got less: lowering them at once would mean to read a
+// whole leaf for every allocation. A search that passed through a node in vain
+// lowers them (see tops.go), so a lookup writes, though only summaries.
+//
+// # Costs
+//
+// With n agents, m kinds, r rings of the kind. None of these allocates, except
+// for a node now and then as agents come or spread.
+//
+//	Closest, first Next   O(m log n)        amortised, where tops tell the truth
+//	further Next          O(m)              amortised over the agents that fit
+//	  that finds nothing  O(m (log n + r))
+//	Set, Move             O(m (m + log n))
+//	  that gives room     one look upwards more per kind
+//	Remove                O(m log n)        the slot goes to the next new agent
+//	tightening a node     O(64 m)           at most once per agent that left it
+//	memory                about 50 bytes per agent and kind
+//
+// What tops cannot see is a leaf where one agent has the cpus and another the
+// memory: such leaves are read. Agents sorted by cpus whose memory is strewn
+// independently of it therefore cost more the rarer the fitting pair is.
+package rings
