@@ -135,3 +135,8 @@ func wordy(s string, limit int) bool {
 	}
 	return true
 }
+
+// Under reports whether r is ancestor or a descendant of it.
+func (r Role) Under(ancestor Role) bool {
+	return r == ancestor || len(r) > len(ancestor) && r[len(ancestor)] == '/' && r[:len(ancestor)] == ancestor
+}

@@ -1,0 +1,165 @@
+package match
+
+import (
+	"errors"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// Draft is one task of an accept as it arrived: Err says what is wrong with
+// it, if it could not be read or is not valid; Task.ID is then set if known.
+type Draft struct {
+	Task offers.Task
+	Err  error
+}
+
+// Acceptance is what an accept came to.
+type Acceptance struct {
+	Offers   []offers.OfferID // that it used up
+	Errors   []*offers.Error  // to be sent, each once
+	Updates  []offers.Status  // dropped and rejected tasks
+	Launches []state.Task     // room is held for them; to be made durable
+}
+
+// Accept ends the offers that are named and holds room for the tasks that
+// fit. What the tasks don't use goes back at once. inUse tells whether the
+// framework may not use a task id now. If a launch can't be made durable the
+// shell says so with Ended.
+func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []Draft, refuse time.Duration, inUse func(offers.TaskID) bool, now time.Time) Acceptance {
+	var out Acceptance
+	ended, err := m.book.Consume(id, ids)
+	for _, o := range ended {
+		m.release(o)
+	}
+	if err != nil {
+		out.Errors = append(out.Errors, asError(err))
+		for _, d := range drafts {
+			if d.Task.ID != "" {
+				out.Updates = append(out.Updates, report(d.Task.ID, offers.Dropped, offers.ReasonOfferGone, err.Error(), now))
+			}
+		}
+		return out
+	}
+	m.counters.Accepted += uint64(len(ended))
+	room, a := m.insideOffers(ended)
+	seen := map[offers.TaskID]bool{}
+	for _, d := range drafts {
+		switch id := d.Task.ID; {
+		case d.Err != nil && id == "":
+			out.Errors = append(out.Errors, offers.Errorf(offers.BadTask, "%s", d.Err))
+		case seen[id] || inUse(id):
+			out.Errors = append(out.Errors, offers.Errorf(offers.TaskIDInUse, "task id %s is in use", id))
+		case d.Err != nil:
+			out.Updates = append(out.Updates, report(id, offers.Rejected, offers.ReasonBadTask, d.Err.Error(), now))
+		default:
+			m.launch(&out, room, a, ended[0], d.Task, now)
+		}
+		seen[d.Task.ID] = true
+	}
+	for _, o := range ended {
+		out.Offers = append(out.Offers, o.ID)
+	}
+	m.used(ended, len(out.Launches))
+	if f := m.frameworks[id]; f != nil && refuse > 0 {
+		rest := room.Rest()
+		m.refuse(f, a.info.ID, &rest, now, refuse)
+	}
+	return out
+}
+
+// insideOffers returns the room in which the tasks of an accept must fit.
+func (m *Matcher) insideOffers(ended []*offers.Offer) (*offers.Room, *agent) {
+	a := m.agents[ended[0].Agent]
+	var all offers.Holding
+	for _, o := range ended {
+		all = join(all, o.Held)
+	}
+	return offers.Inside(a.room.Total(), all), a
+}
+
+// launch holds room for one task, or rejects it.
+func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers.Offer, t offers.Task, now time.Time) {
+	var policy offers.Policy
+	if d := m.demandOf(o); d != nil {
+		policy = d.spec.DevicePolicy
+	}
+	choose := a.info.Policy
+	if policy != "" {
+		choose = func(string) offers.Policy { return policy }
+	}
+	h, short := room.Plan(t.Resources, choose)
+	if short != "" {
+		out.Updates = append(out.Updates, report(t.ID, offers.Rejected, offers.ReasonTooLarge, "the task asks for more "+short+" than its offer has left", now))
+		return
+	}
+	if err := room.Take(h); err != nil {
+		panic("match: planned room that is not there: " + err.Error())
+	}
+	ref := offers.TaskRef{Framework: o.Framework, Task: t.ID}
+	m.placeTask(a, ref, h, func(h offers.Holding) {
+		if err := a.room.Take(h); err != nil {
+			panic("match: an offer held room that is not there: " + err.Error())
+		}
+	})
+	launch := state.Task{Framework: o.Framework, Agent: a.info.ID, Policy: policy, Spec: t, Holding: h, Created: now}
+	if f := m.frameworks[o.Framework]; f != nil {
+		launch.Role = f.role
+	}
+	out.Launches = append(out.Launches, launch)
+}
+
+// used lowers the counts of the demands by the tasks launched out of their
+// offers, in the order of the offers; what passes the units of all of them
+// counts for the last. A demand of which nothing is left is gone.
+func (m *Matcher) used(ended []*offers.Offer, launched int) {
+	for i, o := range ended {
+		d := m.demandOf(o)
+		if d == nil || !d.counted() {
+			continue
+		}
+		n := min(launched, o.Units)
+		if i == len(ended)-1 {
+			n = launched
+		}
+		launched -= n
+		d.left = max(d.left-n, 0)
+		if d.left == 0 {
+			m.withdraw(d)
+			m.rescindDemand(d, "demand_met")
+			continue
+		}
+		m.shrink(d)
+		if !d.wants() {
+			m.rest(d)
+		}
+	}
+}
+
+// Decline ends offers and hides what they held, for so long, from the
+// framework that declined them. Unknown offers are passed over.
+func (m *Matcher) Decline(id offers.FrameworkID, ids []offers.OfferID, refuse time.Duration, now time.Time) {
+	f := m.frameworks[id]
+	for _, oid := range ids {
+		o, ok := m.book.Get(oid)
+		if !ok || o.Framework != id || f == nil {
+			continue
+		}
+		m.counters.Declined++
+		m.refuse(f, o.Agent, &o.Held, now, refuse)
+		m.end(o)
+	}
+}
+
+func report(id offers.TaskID, s offers.State, reason, message string, now time.Time) offers.Status {
+	return offers.Status{Task: id, State: s, Reason: reason, Message: message, Time: now}
+}
+
+func asError(err error) *offers.Error {
+	var known *offers.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	return offers.Errorf(offers.Internal, "%s", err)
+}

@@ -1,0 +1,108 @@
+package match
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// check verifies the matcher's invariants.
+func (m *Matcher) check() error {
+	alloc := map[offers.FrameworkID][]int64{}
+	add := func(id offers.FrameworkID, h *offers.Holding) {
+		if alloc[id] == nil {
+			alloc[id] = make([]int64, m.kinds.fair())
+		}
+		v := make([]int64, m.kinds.fair())
+		m.kinds.amounts(h, v)
+		for k := range v {
+			alloc[id][k] += v[k]
+		}
+	}
+	free, total := make([]int64, m.kinds.fair()), make([]int64, m.kinds.fair())
+	for id, a := range m.agents {
+		room := offers.NewRoom(a.info.Total)
+		for _, o := range m.book.OfAgent(id) {
+			if err := room.Take(o.Held); err != nil {
+				return fmt.Errorf("agent %s: offer %s passes its room: %w", id, o.ID, err)
+			}
+			add(o.Framework, &o.Held)
+		}
+		for _, t := range a.tasks {
+			if err := room.Take(t.holding); err != nil {
+				return fmt.Errorf("agent %s: task %s passes its room: %w", id, t.ref, err)
+			}
+			if a.counted {
+				add(t.ref.Framework, &t.holding)
+			}
+		}
+		if room.Used() != a.room.Used() {
+			return fmt.Errorf("agent %s: %v is used, by its offers and tasks %v", id, a.room.Used(), room.Used())
+		}
+		if a.counted {
+			v := make([]int64, m.kinds.fair())
+			inventory := a.room.Total()
+			m.kinds.inventory(&inventory, v)
+			for k := range v {
+				total[k] += v[k]
+			}
+		}
+		for k, n := range a.fair {
+			if a.slot >= 0 {
+				free[k] += n
+			}
+		}
+		columns := make([]int64, m.kinds.columns())
+		m.kinds.free(a.room, columns)
+		if inIndex := m.index.Free(id); a.slot >= 0 && !slices.Equal(inIndex, columns) {
+			return fmt.Errorf("agent %s: the rings have %v, the room %v", id, inIndex, columns)
+		}
+	}
+	if !slices.Equal(total, m.total) || !slices.Equal(free, m.free) {
+		return fmt.Errorf("total %v free %v, by the agents %v and %v", m.total, m.free, total, free)
+	}
+	for id, f := range m.frameworks {
+		want := alloc[id]
+		if want == nil {
+			want = make([]int64, m.kinds.fair())
+		}
+		if !slices.Equal(f.node.alloc, want) {
+			return fmt.Errorf("framework %s: allocated %v, holds %v", id, f.node.alloc, want)
+		}
+		if err := m.checkDemands(f); err != nil {
+			return err
+		}
+	}
+	return m.fair.check(m.fair.root)
+}
+
+func (m *Matcher) checkDemands(f *framework) error {
+	out := map[offers.DemandID]int{}
+	for _, o := range m.book.OfFramework(f.id) {
+		out[o.Demand] += o.Units
+	}
+	for id, d := range f.demands {
+		if d.counted() && (d.out != out[id] || d.out > d.left) {
+			return fmt.Errorf("demand %s: %d units out by its count, %d by the book, %d left", id, d.out, out[id], d.left)
+		}
+		if d.at >= 0 && (d.shape != nil || d.quota) {
+			return fmt.Errorf("demand %s is active and parked", id)
+		}
+		if d.wants() && d.at < 0 && d.shape == nil && !d.quota {
+			return fmt.Errorf("demand %s wants something and nobody knows", id)
+		}
+	}
+	for node := f.node; node.parent != nil; node = node.parent {
+		for k, limit := range node.quota.limit {
+			for _, o := range m.book.OfFramework(f.id) {
+				v := make([]int64, m.kinds.fair())
+				m.kinds.amounts(&o.Held, v)
+				if limit >= 0 && node.alloc[k] > limit && v[k] > 0 {
+					return fmt.Errorf("role %s has %d of a limit of %d and offers of it out", node.name, node.alloc[k], limit)
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,309 @@
+package match
+
+import (
+	"container/heap"
+	"encoding/json"
+	"strings"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// framework is what the matcher knows of one framework.
+type framework struct {
+	id         offers.FrameworkID
+	role       offers.Role
+	node       *node // its leaf in the fair-share tree
+	online     bool
+	suppressed bool
+	demands    map[offers.DemandID]*demand
+	active     demandHeap // demands to serve, eldest first
+	refused    map[offers.AgentID][]refusal
+}
+
+// demand is one standing wish.
+//
+// Invariant: it is in its framework's active heap (at >= 0), or parked (shape
+// or quota set), or wants nothing at the moment, or its framework is not
+// served (offline, suppressed).
+type demand struct {
+	spec  offers.Demand
+	owner *framework
+	age   uint64
+	left  int // units not yet launched; counted demands only
+	out   int // units in outstanding offers and drafts
+
+	at      int    // in the owner's active heap, -1 outside
+	shape   *shape // set while parked for want of room
+	quota   bool   // parked for its role's quota
+	stopped string // the kind that stopped it, while parked
+
+	epoch  uint64  // of the totals that need and column were made for
+	need   []int64 // per column
+	column int     // where to look it up
+	key    string  // of its shape
+}
+
+func (d *demand) counted() bool { return d.spec.Count != nil }
+
+// wants reports whether there is anything left to offer.
+func (d *demand) wants() bool { return !d.counted() || d.out < d.left }
+
+// FrameworkKnown enters a framework, or takes over what changed about it. It
+// is served once it is online.
+func (m *Matcher) FrameworkKnown(rec *state.Framework) {
+	if m.frameworks[rec.ID] != nil {
+		return
+	}
+	f := &framework{id: rec.ID, role: rec.Role, demands: map[offers.DemandID]*demand{}, refused: map[offers.AgentID][]refusal{}}
+	f.node = m.fair.enter(f.role, string(f.id), f)
+	m.frameworks[f.id] = f
+}
+
+// FrameworkOnline says that a framework's session began or ended. Either way
+// nothing of an earlier session is left: no demands, refusals or offers.
+func (m *Matcher) FrameworkOnline(id offers.FrameworkID, online bool) {
+	f := m.frameworks[id]
+	if f == nil {
+		return
+	}
+	for _, d := range f.demands {
+		m.withdraw(d)
+	}
+	for _, o := range m.book.OfFramework(id) {
+		m.end(o)
+	}
+	f.refused = map[offers.AgentID][]refusal{}
+	f.online, f.suppressed = online, false
+}
+
+// FrameworkRemoved forgets a framework. What its tasks hold on agents stays
+// held until they end, but counts for nobody.
+func (m *Matcher) FrameworkRemoved(id offers.FrameworkID) {
+	f := m.frameworks[id]
+	if f == nil {
+		return
+	}
+	m.FrameworkOnline(id, false)
+	for k, n := range f.node.alloc {
+		m.fairTmp[k] = -n
+	}
+	m.fair.allocate(f.node, m.fairTmp, false)
+	m.parked.quotaMoved = true
+	f.node.leaf = nil
+	m.fair.prune(f.node)
+	delete(m.frameworks, id)
+}
+
+// Demand states, replaces or (count 0) withdraws a demand. Both rescind its
+// outstanding offers. The demand is valid.
+func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
+	f := m.frameworks[id]
+	if f == nil {
+		return
+	}
+	if old := f.demands[spec.ID]; old != nil {
+		m.withdraw(old)
+		m.rescindDemand(old, "demand_changed")
+	}
+	if spec.Count != nil && *spec.Count == 0 {
+		return
+	}
+	m.demands++
+	d := &demand{spec: spec, owner: f, age: m.demands, at: -1, key: shapeKey(&spec)}
+	if d.counted() {
+		d.left = *spec.Count
+	}
+	f.demands[spec.ID] = d
+	m.activate(d)
+}
+
+// Demands returns how many demands a framework has.
+func (m *Matcher) Demands(id offers.FrameworkID) int {
+	if f := m.frameworks[id]; f != nil {
+		return len(f.demands)
+	}
+	return 0
+}
+
+// Suppress stops offers to a framework until Revive.
+func (m *Matcher) Suppress(id offers.FrameworkID) {
+	f := m.frameworks[id]
+	if f == nil || f.suppressed {
+		return
+	}
+	f.suppressed = true
+	m.fair.sleep(f.node)
+}
+
+// Revive starts offers again and forgets what the framework refused.
+func (m *Matcher) Revive(id offers.FrameworkID) {
+	f := m.frameworks[id]
+	if f == nil {
+		return
+	}
+	f.suppressed = false
+	clear(f.refused)
+	for _, d := range f.demands {
+		m.activate(d)
+	}
+	m.rouse(f)
+}
+
+// activate puts a demand that wants something among those to serve.
+func (m *Matcher) activate(d *demand) {
+	m.unpark(d)
+	if !d.wants() || d.owner.demands[d.spec.ID] != d {
+		return
+	}
+	if d.at < 0 {
+		heap.Push(&d.owner.active, d)
+	}
+	m.rouse(d.owner)
+}
+
+func (m *Matcher) rouse(f *framework) {
+	if f.online && !f.suppressed && len(f.active) > 0 {
+		m.fair.wake(f.node)
+	}
+}
+
+// rest takes a demand out of those to serve.
+func (m *Matcher) rest(d *demand) {
+	if d.at < 0 {
+		return
+	}
+	heap.Remove(&d.owner.active, d.at)
+	if len(d.owner.active) == 0 {
+		m.fair.sleep(d.owner.node)
+	}
+}
+
+// withdraw forgets a demand; its offers live on without it.
+func (m *Matcher) withdraw(d *demand) {
+	m.rest(d)
+	m.unpark(d)
+	delete(d.owner.demands, d.spec.ID)
+}
+
+// compile derives from the cluster's totals what is looked for and where.
+func (m *Matcher) compile(d *demand) {
+	if d.epoch == m.epoch {
+		return
+	}
+	d.epoch = m.epoch
+	d.need = make([]int64, m.kinds.columns())
+	r := &d.spec.Resources
+	copy(d.need, r.Amounts[:])
+	d.column = m.dominantScalar(r)
+	if len(r.Devices) == 0 {
+		if !d.counted() && r.Zero() {
+			d.need[offers.CPUs] = 1 // an offer of nothing helps nobody
+		}
+		return
+	}
+	best := -1
+	for i, class := range m.kinds.classes {
+		ask, asked := r.Devices[class]
+		if !asked {
+			continue
+		}
+		at := scalars + 2*i
+		if ask.Whole() {
+			d.need[at] = int64(ask.Count)
+		} else {
+			at++
+			d.need[at] = max(ask.Memory, 1)
+		}
+		if best < 0 || m.dominates(r, scalars+i, best) {
+			best, d.column = scalars+i, at
+		}
+	}
+	if best < 0 {
+		d.column = -1 // no agent has any class it asks for
+	}
+}
+
+// dominantScalar returns the scalar kind in which r is largest against the
+// cluster's total.
+func (m *Matcher) dominantScalar(r *offers.Resources) int {
+	best := 0
+	for k := 1; k < scalars; k++ {
+		if r.Amounts[k] > 0 && (r.Amounts[best] == 0 || m.dominates(r, k, best)) {
+			best = k
+		}
+	}
+	return best
+}
+
+// dominates reports whether kind a of r is a larger part of the cluster than
+// kind b, ties going to the kind of which less is free.
+func (m *Matcher) dominates(r *offers.Resources, a, b int) bool {
+	switch moreOf(m.asked(r, a), m.total[a], m.asked(r, b), m.total[b]) {
+	case 1:
+		return true
+	case 0:
+		return moreOf(max(m.free[a], 0), m.total[a], max(m.free[b], 0), m.total[b]) < 0
+	}
+	return false
+}
+
+// asked returns what r asks of a fair kind; a whole device counts as the
+// average capacity of its class.
+func (m *Matcher) asked(r *offers.Resources, k int) int64 {
+	if k < scalars {
+		return r.Amounts[k]
+	}
+	i := k - scalars
+	if m.devices[i] == 0 {
+		return 1
+	}
+	return r.Devices[m.kinds.classes[i]].Bytes(m.total[k] / m.devices[i])
+}
+
+// shapeKey is equal for demands that any agent suits equally.
+func shapeKey(d *offers.Demand) string {
+	var b strings.Builder
+	text, err := json.Marshal(d.Resources)
+	if err != nil {
+		panic("match: resources that were valid can't be written: " + err.Error())
+	}
+	b.Write(text)
+	for _, c := range d.Constraints {
+		b.WriteByte('\n')
+		b.WriteString(c.String())
+	}
+	if d.Count == nil {
+		b.WriteString("\nwhole")
+	}
+	return b.String()
+}
+
+// demandHeap is the demands of one framework that are to be served.
+type demandHeap []*demand
+
+func (h demandHeap) Len() int           { return len(h) }
+func (h demandHeap) Less(i, j int) bool { return h[i].age < h[j].age }
+func (h demandHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+func (h *demandHeap) Push(x any) {
+	d := x.(*demand)
+	d.at = len(*h)
+	*h = append(*h, d)
+}
+func (h *demandHeap) Pop() any {
+	old := *h
+	d := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	d.at = -1
+	return d
+}
+
+// HasDemand reports whether the framework has a demand of that id.
+func (m *Matcher) HasDemand(id offers.FrameworkID, demand offers.DemandID) bool {
+	f := m.frameworks[id]
+	return f != nil && f.demands[demand] != nil
+}

@@ -1,0 +1,236 @@
+package match
+
+import (
+	"cmp"
+	"container/heap"
+	"maps"
+	"slices"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// fair keeps everyone who shares the cluster in a tree and says who is next.
+//
+//	root ─┬─ eng (w 2) ─┬─ .  ── framework f1, f2     f: children of eng itself
+//	      │             └─ ml ── . ── framework f3
+//	      └─ ops ── . ── framework f4
+//
+// Siblings are compared with siblings: the lowest dominant share over weight
+// first, then the fewest allocations, then the name. Only nodes with somebody
+// to serve below them stand in their parent's heap, so next is O(depth) and
+// every change O(depth * log siblings). A change of the totals re-sorts lazily.
+//
+// Source: dominant resource fairness (Ghodsi et al., NSDI 2011), hierarchical
+// as in ALGORITHMS section 2.
+type fair struct {
+	root     *node
+	total    []int64
+	excluded []bool
+	stale    bool // keys are of older totals
+}
+
+// node is a role, or a framework where leaf is set.
+//
+// Invariants: alloc is the sum of the children's on every inner node; at is
+// the position in the parent's ready heap or -1; a node is in it exactly when
+// it is a waiting leaf or has a non-empty heap itself.
+type node struct {
+	name     string
+	parent   *node
+	children map[string]*node
+	ready    nodeHeap
+	at       int
+	leaf     *framework
+
+	weight float64
+	alloc  []int64 // fair kinds, offers counted
+	count  uint64  // allocations ever made
+	key    float64 // dominant share / weight
+
+	quota quota
+}
+
+func newFair(kindCount int, excluded []bool) *fair {
+	return &fair{root: newNode("", nil, kindCount), total: make([]int64, kindCount), excluded: excluded}
+}
+
+func newNode(name string, parent *node, kindCount int) *node {
+	return &node{name: name, parent: parent, at: -1, weight: 1,
+		children: map[string]*node{}, alloc: make([]int64, kindCount), quota: newQuota(kindCount)}
+}
+
+// ownName is the child of a role that its own frameworks hang under, so that
+// they stand beside its child roles as one.
+const ownName = "."
+
+// role returns the node of a role, made where it is missing.
+func (f *fair) role(r offers.Role) *node {
+	n := f.root
+	for _, part := range r.Parts() {
+		n = f.child(n, part)
+	}
+	return n
+}
+
+// find returns the node of a role, or nil.
+func (f *fair) find(r offers.Role) *node {
+	n := f.root
+	for _, part := range r.Parts() {
+		if n = n.children[part]; n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+func (f *fair) child(n *node, name string) *node {
+	c := n.children[name]
+	if c == nil {
+		c = newNode(name, n, len(f.total))
+		n.children[name] = c
+	}
+	return c
+}
+
+// enter adds a leaf for a framework under its role.
+func (f *fair) enter(role offers.Role, name string, leaf *framework) *node {
+	n := f.child(f.child(f.role(role), ownName), name)
+	n.leaf = leaf
+	return n
+}
+
+// prune removes n and its ancestors as far as nothing hangs on them.
+func (f *fair) prune(n *node) {
+	for n != f.root && len(n.children) == 0 && n.leaf == nil && n.weight == 1 && n.quota.none() && !slices.ContainsFunc(n.alloc, func(x int64) bool { return x != 0 }) {
+		f.sleep(n)
+		delete(n.parent.children, n.name)
+		n = n.parent
+	}
+}
+
+// setTotal replaces what the cluster has.
+func (f *fair) setTotal(total []int64) {
+	copy(f.total, total)
+	f.stale = true
+}
+
+// setWeight changes a role's weight.
+func (f *fair) setWeight(n *node, weight float64) {
+	n.weight = weight
+	f.rekey(n)
+}
+
+// allocate adds delta (negative to give back) to a leaf and its ancestors.
+// counted says whether it is an allocation in the sense of the ties.
+func (f *fair) allocate(leaf *node, delta []int64, counted bool) {
+	for n := leaf; n != nil; n = n.parent {
+		for k, d := range delta {
+			n.alloc[k] += d
+		}
+		if counted {
+			n.count++
+		}
+		f.rekey(n)
+	}
+	for n := leaf; n.parent != nil; n = n.parent {
+		n.settle()
+	}
+}
+
+// rekey recomputes a node's place among its siblings.
+func (f *fair) rekey(n *node) {
+	n.key, _ = f.share(n)
+	n.key /= n.weight
+	if n.at >= 0 {
+		heap.Fix(&n.parent.ready, n.at)
+	}
+}
+
+// share returns the dominant share of a node and its kind, -1 for none.
+func (f *fair) share(n *node) (share float64, kind int) {
+	kind = -1
+	for k, a := range n.alloc {
+		if a <= 0 || f.total[k] <= 0 || f.excluded[k] {
+			continue
+		}
+		if s := float64(a) / float64(f.total[k]); s > share {
+			share, kind = s, k
+		}
+	}
+	return share, kind
+}
+
+// wake puts a leaf, and whoever is above it, among those to serve.
+func (f *fair) wake(leaf *node) {
+	for n := leaf; n.parent != nil && n.at < 0; n = n.parent {
+		heap.Push(&n.parent.ready, n)
+	}
+}
+
+// sleep takes a node out; its ancestors leave with their last child.
+func (f *fair) sleep(leaf *node) {
+	for n := leaf; n.parent != nil && n.at >= 0; n = n.parent {
+		heap.Remove(&n.parent.ready, n.at)
+		if len(n.parent.ready) > 0 {
+			return
+		}
+	}
+}
+
+// next returns the leaf whose turn it is, or nil when nobody waits.
+func (f *fair) next() *framework {
+	if f.stale {
+		f.resort(f.root)
+		f.stale = false
+	}
+	n := f.root
+	for n.leaf == nil {
+		if len(n.ready) == 0 {
+			return nil
+		}
+		n = n.ready[0]
+	}
+	return n.leaf
+}
+
+func (f *fair) resort(n *node) {
+	for _, c := range n.children {
+		c.key, _ = f.share(c)
+		c.key /= c.weight
+		f.resort(c)
+	}
+	heap.Init(&n.ready)
+}
+
+// order returns the children of n as they would be served, waiting or not.
+func (f *fair) order(n *node) []*node {
+	f.resort(n)
+	return slices.SortedFunc(maps.Values(n.children), compareNodes)
+}
+
+func compareNodes(a, b *node) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.count, b.count), cmp.Compare(a.name, b.name))
+}
+
+// nodeHeap is the waiting children of one node.
+type nodeHeap []*node
+
+func (h nodeHeap) Len() int           { return len(h) }
+func (h nodeHeap) Less(i, j int) bool { return compareNodes(h[i], h[j]) < 0 }
+func (h nodeHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+func (h *nodeHeap) Push(x any) {
+	n := x.(*node)
+	n.at = len(*h)
+	*h = append(*h, n)
+}
+func (h *nodeHeap) Pop() any {
+	old := *h
+	n := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	n.at = -1
+	return n
+}

@@ -1,0 +1,377 @@
+package match
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/rings"
+)
+
+// Config of a matcher. It does not change while it lives.
+type Config struct {
+	Rings        map[string]rings.Layout // by kind; what is missing gets a default
+	OfferTimeout time.Duration           // life of an offer; positive
+	Exclude      []string                // fair-share kinds that don't count for the dominant share
+}
+
+// Matcher decides who is offered what. It is built when a master begins to
+// lead and dropped when it stops. Not safe for concurrent use: the master's
+// loop owns it.
+//
+// Invariants: the room of every agent holds exactly its offers and its tasks;
+// the allocation of every framework is what its offers and tasks hold on
+// agents that are counted; free is what the offerable agents have left.
+type Matcher struct {
+	config     Config
+	kinds      *kinds
+	index      *rings.Index
+	fair       *fair
+	book       *offers.Book
+	agents     map[offers.AgentID]*agent
+	bySlot     []*agent // by the index's slot
+	frameworks map[offers.FrameworkID]*framework
+	roles      map[offers.Role]offers.RoleSettings
+	tasks      map[offers.TaskRef]*task
+	free       []int64 // fair kinds, offerable agents
+	total      []int64 // fair kinds, counted agents
+	devices    []int64 // devices per class, counted agents
+	epoch      uint64  // counts changes of total
+
+	parked   parked
+	refusals refusalHeap
+	grown    []*agent // have more room than at the last Ready
+	drafts   drafts
+	demands  uint64 // ever stated, to order them by age
+	rescinds []Rescind
+	counters Counters
+	fairTmp  []int64 // scratch of charge and count
+	planTmp  []int64 // scratch of a search
+	headTmp  []int64 // scratch of a search
+}
+
+// agent is what the matcher knows of one agent.
+type agent struct {
+	info    *state.Agent
+	room    *offers.Room
+	online  bool    // its session is there
+	counted bool    // its total is in the cluster's
+	slot    int     // in the index, -1 when it is not offered
+	columns []int64 // what the index has of it while it is offered
+	fair    []int64 // its part of Matcher.free while it is offered
+	grew    bool    // stands in Matcher.grown
+	tasks   map[offers.TaskRef]*task
+}
+
+// task is a launch that holds room.
+type task struct {
+	ref     offers.TaskRef
+	agent   *agent
+	holding offers.Holding
+}
+
+// New builds the matcher of a term from what is replicated: all agents, not
+// yet online, with the room that their tasks hold, and all roles.
+func New(config Config, s *state.State, term uint64) *Matcher {
+	m := &Matcher{
+		config:     config,
+		kinds:      &kinds{},
+		book:       offers.NewBook(term),
+		agents:     map[offers.AgentID]*agent{},
+		frameworks: map[offers.FrameworkID]*framework{},
+		roles:      map[offers.Role]offers.RoleSettings{},
+		tasks:      map[offers.TaskRef]*task{},
+		parked:     newParked(),
+	}
+	for role, settings := range s.Roles() {
+		m.roles[role] = settings
+	}
+	for a := range s.Agents() {
+		m.kinds = m.kinds.with(a.Total)
+	}
+	m.rebuild()
+	for f := range s.Frameworks() {
+		if !f.Removed {
+			m.FrameworkKnown(f)
+		}
+	}
+	for a := range s.Agents() {
+		if a.State == offers.AgentGone {
+			continue
+		}
+		m.AgentChanged(a)
+		for t := range s.LiveTasksOn(a.ID) {
+			m.adopt(t)
+		}
+	}
+	return m
+}
+
+// adopt counts a task that runs already.
+func (m *Matcher) adopt(t *state.Task) {
+	a := m.agents[t.Agent]
+	if a == nil || m.tasks[t.Ref()] != nil {
+		return
+	}
+	m.placeTask(a, t.Ref(), t.Holding, a.room.Claim)
+}
+
+// rebuild makes everything that depends on the set of kinds anew.
+func (m *Matcher) rebuild() {
+	k := m.kinds
+	index, err := rings.New(k.layouts(m.config.Rings))
+	if err != nil {
+		panic("match: ring layouts were not validated: " + err.Error())
+	}
+	excluded := make([]bool, k.fair())
+	for _, name := range m.config.Exclude {
+		if i := k.fairNamed(name); i >= 0 {
+			excluded[i] = true
+		}
+	}
+	m.index, m.bySlot, m.fair = index, nil, newFair(k.fair(), excluded)
+	m.free, m.total = make([]int64, k.fair()), make([]int64, k.fair())
+	m.devices = make([]int64, len(k.classes))
+	m.fairTmp, m.planTmp, m.headTmp = make([]int64, k.fair()), make([]int64, k.fair()), make([]int64, k.fair())
+	m.parked, m.epoch = newParked(), m.epoch+1
+	for role, settings := range m.roles {
+		m.applyRole(role, settings)
+	}
+	for _, f := range m.frameworks {
+		f.node = m.fair.enter(f.role, string(f.id), f)
+		f.active = nil
+	}
+	for _, a := range m.agents {
+		a.slot, a.counted = -1, false
+		a.fair, a.columns = make([]int64, k.fair()), make([]int64, k.columns())
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
+		m.place(m.agents[id])
+	}
+	for _, o := range m.book.All() {
+		m.charge(o.Framework, m.agents[o.Agent], &o.Held, 1, false)
+	}
+	for _, f := range m.frameworks {
+		for _, d := range f.demands {
+			d.at, d.shape = -1, nil
+			m.activate(d)
+		}
+	}
+}
+
+// AgentChanged takes over what is replicated about an agent: a new one, a
+// changed inventory, another state. A gone agent is forgotten.
+func (m *Matcher) AgentChanged(rec *state.Agent) {
+	if !m.kinds.covers(rec.Total) {
+		m.kinds = m.kinds.with(rec.Total)
+		m.rebuild()
+	}
+	a := m.agents[rec.ID]
+	switch {
+	case rec.State == offers.AgentGone:
+		if a != nil {
+			m.forget(a)
+		}
+		return
+	case a == nil:
+		a = &agent{info: rec, room: offers.NewRoom(rec.Total), slot: -1,
+			fair: make([]int64, m.kinds.fair()), columns: make([]int64, m.kinds.columns()), tasks: map[offers.TaskRef]*task{}}
+		m.agents[rec.ID] = a
+	default:
+		m.rescind(m.book.OfAgent(rec.ID), "agent_changed")
+		m.unplace(a)
+		a.info, a.room = rec, offers.NewRoom(rec.Total)
+		for _, t := range a.tasks {
+			a.room.Claim(t.holding)
+		}
+	}
+	m.place(a)
+}
+
+// AgentOnline says whether the agent's session is there. Without it the agent
+// is offered to nobody and its offers are taken back.
+func (m *Matcher) AgentOnline(id offers.AgentID, online bool) {
+	a := m.agents[id]
+	if a == nil || a.online == online {
+		return
+	}
+	if !online {
+		m.rescind(m.book.OfAgent(id), "agent_away")
+	}
+	m.unplace(a)
+	a.online = online
+	m.place(a)
+}
+
+// forget drops an agent with its offers and tasks.
+func (m *Matcher) forget(a *agent) {
+	m.rescind(m.book.OfAgent(a.info.ID), "agent_lost")
+	for ref := range a.tasks {
+		m.Ended(ref)
+	}
+	m.unplace(a)
+	delete(m.agents, a.info.ID)
+}
+
+// Ended gives back the room of a task. A task that holds none is no error.
+func (m *Matcher) Ended(ref offers.TaskRef) {
+	t := m.tasks[ref]
+	if t == nil {
+		return
+	}
+	delete(m.tasks, ref)
+	delete(t.agent.tasks, ref)
+	t.agent.room.Give(t.holding)
+	m.charge(ref.Framework, t.agent, &t.holding, -1, false)
+	m.moved(t.agent)
+}
+
+// Holds reports whether the task holds room: it was accepted and has not ended.
+func (m *Matcher) Holds(ref offers.TaskRef) bool { return m.tasks[ref] != nil }
+
+// placeTask enters a task; claim takes its room.
+func (m *Matcher) placeTask(a *agent, ref offers.TaskRef, h offers.Holding, claim func(offers.Holding)) {
+	t := &task{ref: ref, agent: a, holding: h}
+	m.tasks[ref], a.tasks[ref] = t, t
+	claim(h)
+	m.charge(ref.Framework, a, &t.holding, 1, false)
+	m.moved(a)
+}
+
+// charge adds a holding to (sign -1: takes it from) a framework's allocation,
+// as far as the agent is counted.
+func (m *Matcher) charge(id offers.FrameworkID, a *agent, h *offers.Holding, sign int64, counted bool) {
+	f := m.frameworks[id]
+	if f == nil || a == nil || !a.counted {
+		return
+	}
+	v := m.fairTmp
+	m.kinds.amounts(h, v)
+	for k := range v {
+		v[k] *= sign
+	}
+	m.fair.allocate(f.node, v, counted)
+	if sign < 0 {
+		m.parked.quotaMoved = true
+	}
+}
+
+// place counts the agent in the totals and, when it can be offered, in the rings.
+func (m *Matcher) place(a *agent) {
+	if a.info.State != offers.AgentUnreachable && !a.counted {
+		m.count(a, 1)
+	}
+	if !a.online || a.info.State != offers.AgentActive {
+		return
+	}
+	m.kinds.free(a.room, a.columns)
+	a.slot = m.index.Set(a.info.ID, a.columns)
+	for len(m.bySlot) <= a.slot {
+		m.bySlot = append(m.bySlot, nil)
+	}
+	m.bySlot[a.slot] = a
+	m.addFree(a)
+	m.grow(a)
+}
+
+// unplace is the opposite of place.
+func (m *Matcher) unplace(a *agent) {
+	if a.slot >= 0 {
+		m.subtractFree(a)
+		m.index.Remove(a.info.ID)
+		m.bySlot[a.slot] = nil
+		a.slot = -1
+	}
+	if a.counted {
+		m.count(a, -1)
+	}
+}
+
+// count adds an agent and its tasks to the cluster's totals or takes them out.
+func (m *Matcher) count(a *agent, sign int64) {
+	if sign < 0 {
+		for _, t := range a.tasks {
+			m.charge(t.ref.Framework, a, &t.holding, -1, false)
+		}
+	}
+	total := a.room.Total()
+	m.kinds.inventory(&total, m.fairTmp)
+	for k, n := range m.fairTmp {
+		m.total[k] += sign * n
+	}
+	for _, c := range total.Classes {
+		m.devices[m.kinds.class(c.Name)] += sign * int64(len(c.Devices))
+	}
+	m.epoch++
+	a.counted = sign > 0
+	if sign > 0 {
+		for _, t := range a.tasks {
+			m.charge(t.ref.Framework, a, &t.holding, 1, false)
+		}
+		if len(a.tasks) > 0 {
+			m.enforceLimits()
+		}
+	}
+	m.fair.setTotal(m.total)
+	m.parked.quotaMoved = true
+}
+
+// moved brings the rings and the sums up to date after an agent's room changed.
+func (m *Matcher) moved(a *agent) {
+	if a.slot < 0 {
+		return
+	}
+	m.subtractFree(a)
+	m.kinds.free(a.room, a.columns)
+	if more(a.columns, m.index.Free(a.info.ID)) {
+		m.grow(a)
+	}
+	m.index.Move(a.slot, a.columns)
+	m.addFree(a)
+}
+
+// more reports whether a has more than b of anything.
+func more(a, b []int64) bool {
+	for k := range a {
+		if a[k] > b[k] {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Matcher) grow(a *agent) {
+	if !a.grew {
+		a.grew = true
+		m.grown = append(m.grown, a)
+	}
+}
+
+// addFree enters what the agent has free into the sums; subtractFree takes
+// out exactly what addFree entered last.
+func (m *Matcher) addFree(a *agent) {
+	rest := a.room.Free()
+	clear(a.fair)
+	for s, n := range rest {
+		a.fair[s] = max(n, 0)
+	}
+	classes := a.room.Classes()
+	for i := range classes {
+		c := &classes[i]
+		at := scalars + m.kinds.class(c.Name)
+		for d := range c.Devices {
+			a.fair[at] += c.Devices[d].Capacity - c.Used[d]
+		}
+	}
+	for k, n := range a.fair {
+		m.free[k] += n
+	}
+}
+
+func (m *Matcher) subtractFree(a *agent) {
+	for k, n := range a.fair {
+		m.free[k] -= n
+	}
+}

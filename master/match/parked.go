@@ -1,0 +1,190 @@
+package match
+
+import (
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// parked holds the demands that nothing can be done for until something
+// changes, so that a turn costs nothing for them. Demands of one shape wait
+// together: an agent that grew wakes the shapes it now fits, a quota that
+// moved wakes those that a quota stopped.
+type parked struct {
+	shapes     map[string]*shape
+	quota      map[*demand]struct{}
+	quotaMoved bool
+}
+
+// shape is the parked demands that any agent suits equally.
+type shape struct {
+	need    []int64
+	demands map[*demand]struct{}
+}
+
+func newParked() parked {
+	return parked{shapes: map[string]*shape{}, quota: map[*demand]struct{}{}}
+}
+
+// park takes a demand out of the turn until room of its shape appears.
+func (m *Matcher) park(d *demand, stopped string) {
+	m.rest(d)
+	s := m.parked.shapes[d.key]
+	if s == nil {
+		s = &shape{need: d.need, demands: map[*demand]struct{}{}}
+		m.parked.shapes[d.key] = s
+	}
+	s.demands[d] = struct{}{}
+	d.shape, d.stopped = s, stopped
+}
+
+// parkForQuota takes a demand out of the turn until a quota moves.
+func (m *Matcher) parkForQuota(d *demand) {
+	m.rest(d)
+	m.parked.quota[d] = struct{}{}
+	d.quota, d.stopped = true, "quota"
+}
+
+// unpark forgets that a demand waits.
+func (m *Matcher) unpark(d *demand) {
+	if d.shape != nil {
+		delete(d.shape.demands, d)
+		if len(d.shape.demands) == 0 {
+			delete(m.parked.shapes, d.key)
+		}
+		d.shape = nil
+	}
+	if d.quota {
+		delete(m.parked.quota, d)
+		d.quota = false
+	}
+	d.stopped = ""
+}
+
+// wakeParked activates the demands for which something changed since the last
+// turn.
+func (m *Matcher) wakeParked() {
+	for _, a := range m.grown {
+		a.grew = false
+		if a.slot < 0 {
+			continue
+		}
+		for _, s := range m.parked.shapes {
+			if covers(a.columns, s.need) {
+				m.wakeShape(s)
+			}
+		}
+	}
+	m.grown = m.grown[:0]
+	if m.parked.quotaMoved {
+		m.parked.quotaMoved = false
+		for d := range m.parked.quota {
+			m.activate(d)
+		}
+	}
+}
+
+func (m *Matcher) wakeShape(s *shape) {
+	for d := range s.demands {
+		m.activate(d)
+	}
+}
+
+// wakeFramework activates what a framework has parked.
+func (m *Matcher) wakeFramework(f *framework) {
+	for _, d := range f.demands {
+		if d.shape != nil {
+			m.activate(d)
+		}
+	}
+}
+
+// covers reports whether free has at least need of every kind asked.
+func covers(free, need []int64) bool {
+	for k, n := range need {
+		if n > 0 && free[k] < n {
+			return false
+		}
+	}
+	return true
+}
+
+// refusal hides room of one agent, up to an amount, from one framework.
+type refusal struct {
+	amounts []int64 // fair kinds
+	until   time.Time
+}
+
+// refusalEnd is when the refusals of a framework on an agent are looked at
+// again.
+type refusalEnd struct {
+	until     time.Time
+	framework offers.FrameworkID
+	agent     offers.AgentID
+}
+
+// maxRefusals bounds what one framework refuses of one agent at a time; past
+// it the one that ends first is forgotten.
+const maxRefusals = 8
+
+// refuse hides up to h on an agent from f for so long.
+func (m *Matcher) refuse(f *framework, id offers.AgentID, h *offers.Holding, now time.Time, span time.Duration) {
+	if span <= 0 || h.Zero() {
+		return
+	}
+	r := refusal{amounts: make([]int64, m.kinds.fair()), until: now.Add(span)}
+	m.kinds.amounts(h, r.amounts)
+	kept := f.refused[id][:0]
+	for _, old := range f.refused[id] {
+		if old.until.After(r.until) || more(old.amounts, r.amounts) {
+			kept = append(kept, old)
+		}
+	}
+	kept = append(kept, r)
+	if len(kept) > maxRefusals {
+		first := 0
+		for i := range kept {
+			if kept[i].until.Before(kept[first].until) {
+				first = i
+			}
+		}
+		kept = append(kept[:first], kept[first+1:]...)
+	}
+	f.refused[id] = kept
+	m.refusals.push(refusalEnd{r.until, f.id, id})
+}
+
+// hidden reports whether f refused so much of the agent.
+func (f *framework) hidden(id offers.AgentID, amounts []int64) bool {
+	for _, r := range f.refused[id] {
+		if len(r.amounts) == len(amounts) && !more(amounts, r.amounts) {
+			return true
+		}
+	}
+	return false
+}
+
+// endRefusals forgets the refusals whose time has come and wakes their frameworks.
+func (m *Matcher) endRefusals(now time.Time) {
+	for len(m.refusals) > 0 && !m.refusals[0].until.After(now) {
+		end := m.refusals.pop()
+		f := m.frameworks[end.framework]
+		if f == nil || f.refused[end.agent] == nil {
+			continue
+		}
+		kept := f.refused[end.agent][:0]
+		for _, r := range f.refused[end.agent] {
+			if r.until.After(now) {
+				kept = append(kept, r)
+			}
+		}
+		if len(kept) == len(f.refused[end.agent]) {
+			continue
+		}
+		f.refused[end.agent] = kept
+		if len(kept) == 0 {
+			delete(f.refused, end.agent)
+		}
+		m.wakeFramework(f)
+	}
+}

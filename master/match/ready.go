@@ -1,0 +1,215 @@
+package match
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// Ready is what the shell has to do after a turn.
+type Ready struct {
+	Offers   []*offers.Offer // issued; to be read only, and only before the next call
+	Rescinds []Rescind
+	// More says that there is more to decide: the turn was cut to keep the
+	// loop responsive.
+	More bool
+}
+
+// Rescind takes offers of one framework back.
+type Rescind struct {
+	Framework offers.FrameworkID
+	Offers    []offers.OfferID
+	Reason    string
+}
+
+// maxDecisions bounds the searches of one turn.
+const maxDecisions = 5000
+
+// drafts are the offers that a turn puts together: units of one demand that
+// land on one agent become one offer.
+type drafts struct {
+	byPlace map[draftKey]*offers.Offer
+	inOrder []*offers.Offer
+}
+
+type draftKey struct {
+	demand *demand
+	agent  *agent
+}
+
+// Ready ends what has expired, serves who waits in fair-share order, and
+// returns what came of it since the last call.
+func (m *Matcher) Ready(now time.Time) Ready {
+	for _, o := range m.book.Expired(now) {
+		m.counters.Expired++
+		m.end(o)
+		m.tell(o, "expired")
+	}
+	m.endRefusals(now)
+	m.wakeParked()
+	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
+	failed := map[string]string{} // shapes that nobody can be offered this turn, and why
+	r := Ready{}
+	for n := 0; ; n++ {
+		f := m.fair.next()
+		if f == nil {
+			break
+		}
+		if r.More = n >= maxDecisions; r.More {
+			break
+		}
+		m.serve(f.active[0], failed)
+	}
+	for _, o := range m.drafts.inOrder {
+		o.Expires = now.Add(m.config.OfferTimeout)
+		r.Offers = append(r.Offers, m.book.Issue(o))
+		m.counters.Issued++
+	}
+	m.drafts = drafts{}
+	r.Rescinds, m.rescinds = m.rescinds, nil
+	return r
+}
+
+// Next returns when something is due that no input announces: an offer
+// expires or a refusal ends.
+func (m *Matcher) Next() (time.Time, bool) {
+	at, ok := m.book.NextExpiry()
+	if len(m.refusals) > 0 && (!ok || m.refusals[0].until.Before(at)) {
+		return m.refusals[0].until, true
+	}
+	return at, ok
+}
+
+// serve finds room for one unit of d, or parks it.
+func (m *Matcher) serve(d *demand, failed map[string]string) {
+	m.compile(d)
+	if stopped, known := failed[d.key]; known {
+		m.park(d, stopped)
+		return
+	}
+	m.counters.Decisions++
+	f := m.find(d)
+	switch {
+	case f.agent != nil:
+		m.hold(d, f)
+	case f.quota:
+		m.parkForQuota(d)
+	default:
+		stopped := m.stoppedBy(d)
+		if !f.refused {
+			failed[d.key] = stopped
+		}
+		m.park(d, stopped)
+	}
+}
+
+// hold takes what was found for d and drafts or extends the offer.
+func (m *Matcher) hold(d *demand, f found) {
+	if err := f.agent.room.Take(f.holding); err != nil {
+		panic("match: found room that is not there: " + err.Error())
+	}
+	m.charge(d.owner.id, f.agent, &f.holding, 1, true)
+	m.moved(f.agent)
+	key := draftKey{d, f.agent}
+	o := m.drafts.byPlace[key]
+	if o == nil {
+		o = &offers.Offer{Framework: d.owner.id, Demand: d.spec.ID, Agent: f.agent.info.ID, Ring: f.ring}
+		m.drafts.byPlace[key] = o
+		m.drafts.inOrder = append(m.drafts.inOrder, o)
+	}
+	o.Held = join(o.Held, f.holding)
+	if !d.counted() {
+		return
+	}
+	o.Unit = d.spec.Resources
+	o.Units++
+	d.out++
+	if !d.wants() {
+		m.rest(d)
+	}
+}
+
+// join adds two holdings on one agent.
+func join(a, b offers.Holding) offers.Holding {
+	a.Amounts = a.Amounts.Plus(b.Amounts)
+	a.Ports = a.Ports.Plus(b.Ports)
+	for class, grants := range b.Devices {
+		if a.Devices == nil {
+			a.Devices = map[string][]offers.Grant{}
+		}
+		a.Devices[class] = append(slices.Clone(a.Devices[class]), grants...)
+	}
+	return a
+}
+
+// release gives back what an offer held that has left the book.
+func (m *Matcher) release(o *offers.Offer) {
+	a := m.agents[o.Agent]
+	a.room.Give(o.Held)
+	m.charge(o.Framework, a, &o.Held, -1, false)
+	m.moved(a)
+	if d := m.demandOf(o); d != nil {
+		d.out -= o.Units
+		m.activate(d)
+	}
+}
+
+// end takes an offer out of the book if it is still there, and releases it.
+func (m *Matcher) end(o *offers.Offer) {
+	if _, there := m.book.Get(o.ID); there {
+		m.book.End(o)
+	}
+	m.release(o)
+}
+
+// demandOf returns the demand that an offer was made for, if it still stands.
+func (m *Matcher) demandOf(o *offers.Offer) *demand {
+	f := m.frameworks[o.Framework]
+	if f == nil {
+		return nil
+	}
+	return f.demands[o.Demand]
+}
+
+// rescind takes offers back and says so to their frameworks.
+func (m *Matcher) rescind(list []*offers.Offer, reason string) {
+	for _, o := range list {
+		m.counters.Rescinded++
+		m.end(o)
+		m.tell(o, reason)
+	}
+}
+
+func (m *Matcher) rescindDemand(d *demand, reason string) {
+	var list []*offers.Offer
+	for _, o := range m.book.OfFramework(d.owner.id) {
+		if o.Demand == d.spec.ID {
+			list = append(list, o)
+		}
+	}
+	m.rescind(list, reason)
+}
+
+// shrink takes the youngest offers of a demand back until what is offered is
+// no more than what is left of it.
+func (m *Matcher) shrink(d *demand) {
+	if d.out <= d.left {
+		return
+	}
+	list := m.book.OfFramework(d.owner.id)
+	for i := len(list) - 1; i >= 0 && d.out > d.left; i-- {
+		if list[i].Demand == d.spec.ID {
+			m.rescind(list[i:i+1], "demand_met")
+		}
+	}
+}
+
+// tell collects a rescind for the next Ready.
+func (m *Matcher) tell(o *offers.Offer, reason string) {
+	if n := len(m.rescinds); n > 0 && m.rescinds[n-1].Framework == o.Framework && m.rescinds[n-1].Reason == reason {
+		m.rescinds[n-1].Offers = append(m.rescinds[n-1].Offers, o.ID)
+		return
+	}
+	m.rescinds = append(m.rescinds, Rescind{o.Framework, []offers.OfferID{o.ID}, reason})
+}
