@@ -236,14 +236,16 @@ func (r *Room) Plan(ask Resources, policy func(class string) Policy) (h Holding,
 	return h, ""
 }
 
-// Rest returns a holding of everything that is free.
+// Rest returns a holding of everything that is free. Memory of a device whose
+// compute is all given away is still in it: a slice that asks for memory
+// alone fits there.
 func (r *Room) Rest() Holding {
 	h := Holding{Amounts: r.Free(), Ports: r.FreePorts()}
 	for i := range r.classes {
 		c := &r.classes[i]
 		for d, dev := range c.Devices {
 			free, share := dev.Capacity-c.Used[d], FullShare-c.Shares[d]
-			if free <= 0 || share <= 0 {
+			if free <= 0 {
 				continue
 			}
 			if h.Devices == nil {
