@@ -155,6 +155,10 @@ func randomAsk(r *rand.Rand) offers.Resources {
 	return ask
 }
 
+func always(p offers.Policy) func(string) offers.Policy {
+	return func(string) offers.Policy { return p }
+}
+
 // Random claims and returns are held against the model after every step.
 func TestRoomAgainstModel(t *testing.T) {
 	for seed := range uint64(300) {
@@ -170,7 +174,7 @@ func TestRoomAgainstModel(t *testing.T) {
 				continue
 			}
 			ask, policy := randomAsk(r), []offers.Policy{"", offers.Pack, offers.Spread}[r.IntN(3)]
-			h, short := room.Plan(ask, policy)
+			h, short := room.Plan(ask, always(policy))
 			if want := m.short(ask); short != want || room.Short(ask) != want {
 				t.Fatalf("seed %d: %+v is short of %q, the model says %q", seed, ask, short, want)
 			}
@@ -277,6 +281,38 @@ func TestRoomClone(t *testing.T) {
 	}
 }
 
+// An agent that came back smaller than what runs on it has nothing to offer
+// in the kinds that are short, and is right again when the tasks are gone.
+func TestClaimPastTheInventory(t *testing.T) {
+	room := offers.NewRoom(testInventory())
+	held := offers.Holding{
+		Amounts: offers.Amounts{20000, 8},
+		Ports:   offers.MakePorts(offers.PortRange{First: 115, Last: 120}),
+		Devices: map[string][]offers.Grant{
+			"gpu": {{ID: "g3", Index: 0, Memory: 500, Share: 1200}, {ID: "lost", Index: 1, Memory: 24}}, // moved; no longer there
+			"tpu": {{ID: "t0", Memory: 1}},
+		},
+	}
+	room.Claim(held)
+	if got := room.Short(offers.Resources{Amounts: offers.Amounts{1}}); got != "cpus" {
+		t.Errorf("short of %q, want cpus", got)
+	}
+	if got := room.Short(offers.Resources{Amounts: offers.Amounts{0, 56}}); got != "" {
+		t.Errorf("short of %q, want nothing", got)
+	}
+	rest := room.Rest()
+	if rest.Amounts != (offers.Amounts{0, 56, 100, 10}) || len(rest.Ports.Each()) != 15 || len(rest.Devices["gpu"]) != 3 {
+		t.Errorf("%+v is free", rest)
+	}
+	if _, unit, err := room.Class("gpu").Packed(); err != nil {
+		t.Errorf("the use of devices that are short can't be packed (unit %d): %v", unit, err)
+	}
+	room.Give(held)
+	if got, want := room.Rest(), offers.NewRoom(testInventory()).Rest(); !reflect.DeepEqual(got, want) {
+		t.Errorf("after all came back %+v is free", got)
+	}
+}
+
 // What an offer does not hold is not there for the tasks of its accept.
 func TestInside(t *testing.T) {
 	total := testInventory()
@@ -323,7 +359,7 @@ func TestRestHoldsWhatFits(t *testing.T) {
 		total := testInventory()
 		room := offers.NewRoom(total)
 		for range r.IntN(8) {
-			if h, short := room.Plan(randomAsk(r), offers.Pack); short == "" {
+			if h, short := room.Plan(randomAsk(r), always(offers.Pack)); short == "" {
 				if err := room.Take(h); err != nil {
 					t.Fatal(err)
 				}
