@@ -42,8 +42,10 @@ func (d *Demand) UnmarshalJSON(data []byte) error {
 	type plain Demand
 	var in plain
 	if err := json.Unmarshal(data, &in); err != nil {
-		if in.ID != "" {
-			return fmt.Errorf("demand %s: %w", clip(string(in.ID)), err)
+		err = Explain(data, func() any { return new(plain) }, err)
+		var named struct{ ID DemandID }
+		if json.Unmarshal(data, &named) == nil && named.ID != "" {
+			return fmt.Errorf("demand %q: %w", clip(string(named.ID)), err)
 		}
 		return err
 	}

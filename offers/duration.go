@@ -19,12 +19,15 @@ func ParseDuration(text string) (Duration, error) {
 	if err != nil {
 		seconds, ferr := strconv.ParseFloat(text, 64)
 		if ferr != nil || math.IsNaN(seconds) || math.Abs(seconds) > maxSeconds {
-			return 0, fmt.Errorf("%q is not a duration such as \"5s\" or \"1h30m\"", text)
+			return 0, fmt.Errorf("%q is not a duration such as \"5s\" or \"1h30m\"", clip(text))
 		}
 		d = time.Duration(seconds * float64(time.Second))
 	}
 	if d < 0 {
-		return 0, fmt.Errorf("the duration %q is negative", text)
+		return 0, fmt.Errorf("the duration %q is negative", clip(text))
+	}
+	if d > maxSeconds*time.Second {
+		return 0, fmt.Errorf("the duration %q is longer than a hundred years", clip(text))
 	}
 	return Duration(d), nil
 }
@@ -45,7 +48,7 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	if strings.HasPrefix(text, `"`) {
 		unquoted, err := strconv.Unquote(text)
 		if err != nil {
-			return fmt.Errorf("%s is not a duration", text)
+			return fmt.Errorf("%s is not a duration", clip(text))
 		}
 		text = unquoted
 	}

@@ -61,7 +61,7 @@ func (c *ClassRoom) Packed() (p Packed, unit int64, err error) {
 	var largest int64
 	used := make([]uint64, len(c.Used))
 	for i, u := range c.Used {
-		largest = max(largest, c.Devices[i].Capacity)
+		largest = max(largest, c.Devices[i].Capacity, u+unit-1) // u passes the capacity after a Claim
 		used[i] = uint64((u + unit - 1) / unit)
 	}
 	p, err = PackAmounts(BitsFor(uint64(largest/unit)), used)

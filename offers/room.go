@@ -135,10 +135,7 @@ func Inside(total Inventory, h Holding) *Room {
 		for d := range c.Devices {
 			c.Used[d], c.Shares[d] = c.Devices[d].Capacity, FullShare
 		}
-		for _, g := range h.Devices[c.Name] {
-			c.Used[g.Index] -= g.Memory
-			c.Shares[g.Index] -= g.Share
-		}
+		c.take(h.Devices[c.Name], -1)
 	}
 	return r
 }
@@ -236,14 +233,19 @@ func (r *Room) Plan(ask Resources, policy func(class string) Policy) (h Holding,
 	return h, ""
 }
 
-// Rest returns a holding of everything that is free.
+// Rest returns a holding of everything that is free. Memory of a device whose
+// compute is all given away is still in it: a slice that asks for memory
+// alone fits there.
 func (r *Room) Rest() Holding {
 	h := Holding{Amounts: r.Free(), Ports: r.FreePorts()}
+	for k := range h.Amounts {
+		h.Amounts[k] = max(0, h.Amounts[k]) // below nothing after a Claim
+	}
 	for i := range r.classes {
 		c := &r.classes[i]
 		for d, dev := range c.Devices {
-			free, share := dev.Capacity-c.Used[d], FullShare-c.Shares[d]
-			if free <= 0 || share <= 0 {
+			free, share := dev.Capacity-c.Used[d], max(0, FullShare-c.Shares[d])
+			if free <= 0 {
 				continue
 			}
 			if h.Devices == nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Task is one piece of work, as the framework describes it.
@@ -32,6 +34,26 @@ type Command struct {
 	Env   map[string]string `json:"env,omitempty"`
 	User  string            `json:"user,omitempty"`
 	Dir   string            `json:"dir,omitempty"` // relative to the sandbox
+}
+
+// UnmarshalJSON reads a task; [Task.Validate] is still to be asked. The error
+// names the field, and beside it the task has its id where that could be
+// read, so that the refusal can be addressed.
+func (t *Task) UnmarshalJSON(data []byte) error {
+	type plain Task
+	var in plain
+	err := json.Unmarshal(data, &in)
+	if err == nil {
+		*t = Task(in)
+		return nil
+	}
+	err = Explain(data, func() any { return new(plain) }, err)
+	var named struct{ ID TaskID }
+	if json.Unmarshal(data, &named) != nil || named.ID == "" {
+		return err
+	}
+	*t = Task{ID: named.ID}
+	return fmt.Errorf("task %s: %w", clip(string(t.ID)), err)
 }
 
 // Validate refuses ids outside [A-Za-z0-9._-]{1,128}, "." and "..".
@@ -98,5 +120,5 @@ func (c *Command) Args() []string {
 
 // Printable reports whether s is valid text without control characters.
 func Printable(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' }) < 0
+	return strings.IndexFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) < 0
 }

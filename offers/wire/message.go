@@ -59,7 +59,8 @@ type Vocabulary map[string]func() Message
 func Decode(v Vocabulary, frame []byte) (Message, Envelope, error) {
 	var env Envelope
 	if err := json.Unmarshal(frame, &env); err != nil {
-		return nil, Envelope{}, offers.Errorf(offers.BadMessage, "the message is not a JSON object with a \"type\": %s", brief(err))
+		err = offers.Explain(frame, func() any { return new(Envelope) }, err)
+		return nil, env, offers.Errorf(offers.BadMessage, "the message is not a JSON object with a \"type\": %s", brief(err))
 	}
 	if env.Type == "" {
 		return nil, env, offers.Errorf(offers.BadMessage, "the message has no \"type\"")
@@ -70,6 +71,7 @@ func Decode(v Vocabulary, frame []byte) (Message, Envelope, error) {
 	}
 	m := build()
 	if err := json.Unmarshal(frame, m); err != nil {
+		err = offers.Explain(frame, func() any { return build() }, err)
 		return nil, env, offers.Errorf(codeOf(m), "%s: %s", env.Type, brief(err))
 	}
 	return m, env, nil
