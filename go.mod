@@ -34,3 +34,8 @@ require (
 	golang.org/x/time v0.16.0
 	pgregory.net/rapid v1.3.0
 )
+
+require (
+	github.com/hashicorp/go-immutable-radix/v2 v2.1.0
+	github.com/hashicorp/golang-lru/v2 v2.0.0 // indirect
+)

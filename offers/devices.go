@@ -54,9 +54,9 @@ func mulDivUp(a, b, c int64) int64 { return a/c*b + (a%c*b+c-1)/c }
 // Grant is what one task or offer has of one device.
 type Grant struct {
 	ID     string `json:"id"`
-	Index  int    `json:"index"`  // position in the agent's class, from 0
-	Memory int64  `json:"memory"` // bytes
-	Share  int64  `json:"-"`      // thousandths; on the wire as a fraction, see json.go
+	Index  int    `json:"index"`          // position in the agent's class, from 0
+	Memory int64  `json:"memory"`         // bytes
+	Share  int64  `json:"-" cbor:"share"` // thousandths; on the wire as a fraction, see json.go
 }
 
 // Policy says which of the fitting devices an agent binds.

@@ -10,7 +10,8 @@ import (
 // applied in order, all or (on an entry that can't be read) none. Whatever
 // depends on time carries it, so that every master computes the same.
 //
-// Exactly one field is set.
+// Exactly one field is set. What a command points to belongs to the state once
+// it is applied, and is not changed any more.
 type Command struct {
 	Init                *Init                `cbor:"1,keyasint,omitempty"`
 	RegisterAgent       *RegisterAgent       `cbor:"2,keyasint,omitempty"`
@@ -28,19 +29,26 @@ type Command struct {
 }
 
 type (
-	// Init names the cluster; the first one wins.
+	// Init names the cluster by a text that begins with four hexadecimal
+	// digits, such as a UUID; the first one wins. Nothing can register before.
+	// Result: the id in force, string.
 	Init struct{ ClusterID string }
 
-	// RegisterAgent enters an agent or replaces what is known of it. Without
-	// an ID a new one is given, and an agent of the same name that was known
-	// before is gone, with its tasks. With the ID of a gone or unknown agent
-	// it fails with unknown agent. Result: the *Agent.
+	// RegisterAgent enters an agent or replaces what is known of it; one that
+	// was unreachable is back in the state it was in before. Without an ID a
+	// new one is given, and an agent of the same name that was known before is
+	// gone, with its tasks. With the ID of a gone or unknown agent, or with
+	// the name of another one, it fails with not_registered. Result: the
+	// *Agent, and in Gone and Ended what it replaced.
 	RegisterAgent struct {
 		Agent offers.Agent
 		Time  time.Time
 	}
-	// SetAgentState moves an agent. Gone ends its tasks as gone. An agent that
-	// is gone stays gone.
+	// SetAgentState moves an agent. Gone ends its tasks as gone, and an agent
+	// that is gone stays gone. Active ends a drain. Draining and drained are
+	// remembered while the agent is unreachable; drained wants a drain and no
+	// living task. A move to where the agent is already is no error. Result:
+	// the *Agent.
 	SetAgentState struct {
 		ID    offers.AgentID
 		State offers.AgentState
@@ -59,13 +67,16 @@ type (
 		FailoverTimeout time.Duration
 		Time            time.Time
 	}
-	// DisconnectFramework sets the deadline of a framework without connection.
+	// DisconnectFramework sets the deadline of a framework without connection;
+	// an earlier deadline stays, so that a change of leader extends none.
+	// Result: the *Framework.
 	DisconnectFramework struct {
 		ID       offers.FrameworkID
 		Deadline time.Time
 	}
 	// RemoveFramework marks a framework removed, orders the kill of its living
-	// tasks, and empties its store.
+	// tasks, and empties its store. The ends of its tasks count as
+	// acknowledged from then on. Result: the *Framework.
 	RemoveFramework struct {
 		ID   offers.FrameworkID
 		Time time.Time
@@ -77,25 +88,35 @@ type (
 	}
 	// Launch makes an accepted task durable. It fails with task_id_in_use when
 	// the framework has a task of that id that lives or whose end it has not
-	// acknowledged, and when framework or agent are not there any more.
+	// acknowledged, with the framework's code when that is not there any more,
+	// and with offer_gone when the agent is not active. Of the task's life
+	// (Kill, End, Acknowledged, Ended) nothing is taken over. Result: the *Task.
 	Launch struct{ Task Task }
 	// EndTask records the end of a task. The first end wins; an unknown task
-	// is no error.
+	// is no error. It fails with unknown_task when the status comes from
+	// another agent than the task was launched on. A status without UpdateID
+	// gets one. Result: in Ended the task, when this was the first end.
 	EndTask struct {
 		Ref    offers.TaskRef
 		Status offers.Status
 	}
-	// Acknowledge records that the framework knows the end of a task.
-	Acknowledge struct{ Ref offers.TaskRef }
+	// Acknowledge records that the framework knows the end of a task. With an
+	// UpdateID it counts only for that end, so that a late one can't touch a
+	// later task of the same id. What it doesn't fit is no error.
+	Acknowledge struct {
+		Ref      offers.TaskRef
+		UpdateID offers.UpdateID
+	}
 	// KillTask records a kill order; the first one stays, except that a
-	// shorter grace replaces a longer one.
+	// shorter grace replaces a longer one. An unknown or ended task is no
+	// error. Result: the *Task when the order is new or shorter, else nil.
 	KillTask struct {
 		Ref   offers.TaskRef
 		Order KillOrder
 	}
 	// Put writes a value of a framework's store. With Version set it fails
-	// with version_conflict unless the key has that version (0: missing).
-	// Result: the new version, uint64.
+	// with version_conflict unless the key has that version (0: missing), and
+	// with too_large past MaxKeys. Result: the new version, uint64.
 	Put struct {
 		Framework offers.FrameworkID
 		Key       string
@@ -110,8 +131,28 @@ type (
 	}
 )
 
-// Result is what one command came to: Value as its comment says, or Err.
+// Result is what one command came to: Value as its comment says, or Err. A
+// command that fails changes nothing.
 type Result struct {
 	Value any
 	Err   *offers.Error
+	// Gone is the agent that the command declared gone, or nil.
+	Gone *Agent
+	// Ended are the tasks that the command ended, with their statuses.
+	Ended []*Task
+}
+
+// given counts the fields that are set.
+func (c *Command) given() int {
+	n := 0
+	for _, set := range [...]bool{
+		c.Init != nil, c.RegisterAgent != nil, c.SetAgentState != nil, c.RegisterFramework != nil,
+		c.DisconnectFramework != nil, c.RemoveFramework != nil, c.SetRole != nil, c.Launch != nil,
+		c.EndTask != nil, c.Acknowledge != nil, c.KillTask != nil, c.Put != nil, c.Delete != nil,
+	} {
+		if set {
+			n++
+		}
+	}
+	return n
 }

@@ -13,6 +13,11 @@ type Agent struct {
 	State      offers.AgentState
 	Registered time.Time // first
 	Since      time.Time // of State
+	// Resume is the state that an unreachable agent returns to; "" in every
+	// other state.
+	Resume offers.AgentState
+	// Ended orders gone agents for the bounded history; 0 before.
+	Ended uint64
 }
 
 // Framework is one framework as the masters agree on it.
@@ -31,6 +36,9 @@ type Framework struct {
 	Deadline time.Time
 	// Removed marks a framework that ended; its id is refused from then on.
 	Removed bool
+	// Ended orders removed frameworks for the bounded history; 0 until the
+	// framework is removed and its last task has ended.
+	Ended uint64
 }
 
 // Task is one accepted launch. It exists from the commit of the accept until

@@ -1,0 +1,147 @@
+package state
+
+import (
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+func (tx *tx) registerAgent(c *RegisterAgent) Result {
+	if tx.cluster == "" {
+		return refuse(offers.Unavailable, "the cluster has no id yet; try again once it has started")
+	}
+	if c.Agent.Name == "" {
+		return refuse(offers.BadMessage, "agent name is empty")
+	}
+	other := tx.agentNamed(c.Agent.Name)
+	if c.Agent.ID == "" {
+		return tx.newAgent(c, other)
+	}
+	old, ok := tx.agents.Get([]byte(c.Agent.ID))
+	if !ok || old.State == offers.AgentGone {
+		return refuse(offers.NotRegistered, "agent %.60q is not known any more; it can register as a new one, without an id", c.Agent.ID)
+	}
+	if other != nil && other.ID != old.ID {
+		return refuse(offers.NotRegistered, "agent name %q belongs to agent %s; choose another name or remove that agent", c.Agent.Name, other.ID)
+	}
+	a := *old
+	a.Agent = c.Agent
+	if old.State == offers.AgentUnreachable {
+		a.State, a.Resume, a.Since = old.Resume, "", c.Time
+	}
+	if old.Name != a.Name {
+		tx.named.Delete([]byte(old.Name))
+		tx.named.Insert([]byte(a.Name), a.ID)
+	}
+	tx.agents.Insert([]byte(a.ID), &a)
+	return Result{Value: &a}
+}
+
+// newAgent gives an id; other, when not nil, has the name and is gone for it.
+func (tx *tx) newAgent(c *RegisterAgent, other *Agent) (r Result) {
+	if other != nil {
+		r.Gone, r.Ended = tx.loseAgent(other, c.Time)
+	}
+	tx.counters.Agents++
+	a := &Agent{Agent: c.Agent, State: offers.AgentActive, Registered: c.Time, Since: c.Time}
+	a.ID = offers.AgentID(mint(agentLetter, tx.counters.Agents, tx.cluster))
+	tx.agents.Insert([]byte(a.ID), a)
+	tx.named.Insert([]byte(a.Name), a.ID)
+	r.Value = a
+	return r
+}
+
+func (tx *tx) agentNamed(name string) *Agent {
+	id, ok := tx.named.Get([]byte(name))
+	if !ok {
+		return nil
+	}
+	a, _ := tx.agents.Get([]byte(id))
+	return a
+}
+
+func (tx *tx) setAgentState(c *SetAgentState) Result {
+	old, ok := tx.agents.Get([]byte(c.ID))
+	if !ok {
+		return refuse(offers.NotRegistered, "agent %.60q is not known", c.ID)
+	}
+	if c.State == offers.AgentGone && old.State != offers.AgentGone {
+		gone, ended := tx.loseAgent(old, c.Time)
+		return Result{Value: gone, Gone: gone, Ended: ended}
+	}
+	if c.State == old.State {
+		return Result{Value: old}
+	}
+	a := *old
+	if err := tx.move(&a, c.State); err != nil {
+		return Result{Err: err}
+	}
+	if a.State == old.State && a.Resume == old.Resume {
+		return Result{Value: old}
+	}
+	if a.State != old.State {
+		a.Since = c.Time
+	}
+	tx.agents.Insert([]byte(a.ID), &a)
+	return Result{Value: &a}
+}
+
+// move sets the state that follows when an agent is told to be in state to.
+//
+//	active ──▶ draining ──▶ drained
+//	   ◀──────────┴────────────┘       and each of them ◀─▶ unreachable ─▶ gone
+func (tx *tx) move(a *Agent, to offers.AgentState) *offers.Error {
+	// place is where a drain is noted: the state itself, or what the agent
+	// returns to.
+	place := &a.State
+	if a.State == offers.AgentUnreachable {
+		place = &a.Resume
+	}
+	switch {
+	case a.State == offers.AgentGone:
+		return offers.Errorf(offers.NotRegistered, "agent %s is gone and stays gone", a.ID)
+	case to == offers.AgentActive:
+		a.State, a.Resume = to, ""
+	case to == offers.AgentUnreachable:
+		a.State, a.Resume = to, a.State
+	case to == offers.AgentDraining:
+		if *place == offers.AgentActive {
+			*place = to
+		}
+	case to == offers.AgentDrained && *place == offers.AgentActive:
+		return offers.Errorf(offers.BadMessage, "agent %s is not draining", a.ID)
+	case to == offers.AgentDrained && tx.occupied(a.ID):
+		return offers.Errorf(offers.BadMessage, "agent %s still has living tasks", a.ID)
+	case to == offers.AgentDrained:
+		*place = to
+	default:
+		return offers.Errorf(offers.BadMessage, "agent state %.40q is unknown", string(to))
+	}
+	return nil
+}
+
+// occupied reports whether a task lives on the agent.
+func (tx *tx) occupied(id offers.AgentID) bool {
+	for range values(tx.living.Root(), append([]byte(id), 0)) {
+		return true
+	}
+	return false
+}
+
+// loseAgent makes an agent gone, with its living tasks.
+func (tx *tx) loseAgent(old *Agent, at time.Time) (*Agent, []*Task) {
+	var ended []*Task
+	for _, t := range collect(tx.living, old.ID) {
+		ended = append(ended, tx.end(t, offers.Status{
+			Agent: old.ID, State: offers.Gone, Reason: offers.ReasonAgentLost,
+			Message: "agent " + old.Name + " is gone", Time: at,
+		}))
+	}
+	a := *old
+	a.State, a.Resume, a.Since = offers.AgentGone, "", at
+	a.Ended = tx.nextEnd()
+	tx.agents.Insert([]byte(a.ID), &a)
+	tx.named.Delete([]byte(a.Name))
+	tx.gone.add(a.Ended, a.ID)
+	return &a, ended
+}

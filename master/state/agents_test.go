@@ -1,0 +1,126 @@
+package state
+
+import (
+	"testing"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+func TestRegisterAgent(t *testing.T) {
+	l := newLab(t)
+	a, b := l.agent("one"), l.agent("two")
+	equal(t, "first id", a.ID, "a00001-c0de")
+	equal(t, "second id", b.ID, "a00002-c0de")
+	equal(t, "by name", l.s.AgentNamed("two"), b)
+
+	again := l.do(Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: a.ID, Name: "one", Version: "v2"}, Time: l.now}}).Value.(*Agent)
+	equal(t, "version", again.Version, "v2")
+	equal(t, "first registered", again.Registered, a.Registered)
+	equal(t, "since", again.Since, a.Since)
+
+	l.do(Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: a.ID, Name: "uno"}}})
+	equal(t, "old name", l.s.AgentNamed("one"), nil)
+	equal(t, "new name", l.s.AgentNamed("uno").ID, a.ID)
+
+	l.refused(offers.NotRegistered, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: a.ID, Name: "two"}}})
+	l.refused(offers.NotRegistered, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: "a00009-c0de", Name: "x"}}})
+	l.refused(offers.NotRegistered, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: "a00001-beef", Name: "x"}}})
+	l.refused(offers.BadMessage, Command{RegisterAgent: &RegisterAgent{}})
+	l.move(b.ID, offers.AgentGone)
+	l.refused(offers.NotRegistered, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: b.ID, Name: "two"}}})
+	l.do(Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: a.ID, Name: "two"}}})
+}
+
+func TestRegisterAgentWithNewDataFolder(t *testing.T) {
+	l := newLab(t)
+	f := l.framework("f")
+	old := l.agent("one")
+	l.do(launch(f, "t1", old.ID))
+	l.do(launch(f, "t2", old.ID))
+	l.do(end(f, "t2", offers.Finished))
+	at := l.now
+	r := l.do(Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{Name: "one"}, Time: at}})
+	equal(t, "new id", r.Value.(*Agent).ID, "a00002-c0de")
+	equal(t, "gone", r.Gone.ID, old.ID)
+	equal(t, "its state", l.s.Agent(old.ID).State, offers.AgentGone)
+	equalList(t, "ended", r.Ended, l.s.Task(ref(f, "t1")))
+	st := *l.s.Task(ref(f, "t1")).End
+	equal(t, "reason", st.Reason, offers.ReasonAgentLost)
+	equal(t, "state", st.State, offers.Gone)
+	equal(t, "time", st.Time, at)
+	equal(t, "update id", st.UpdateID, "m-2")
+	equal(t, "agent", st.Agent, old.ID)
+	equal(t, "first end", l.s.Task(ref(f, "t2")).End.State, offers.Finished)
+	equalList(t, "unacknowledged", names(l.s.UnacknowledgedOn(old.ID)), string(f)+":t1", string(f)+":t2")
+	equalList(t, "alive", names(l.s.LiveTasksOn(old.ID)))
+}
+
+func TestAgentStates(t *testing.T) {
+	const (
+		active      = offers.AgentActive
+		draining    = offers.AgentDraining
+		drained     = offers.AgentDrained
+		unreachable = offers.AgentUnreachable
+		gone        = offers.AgentGone
+		back        = offers.AgentState("back") // registers again
+	)
+	for _, c := range []struct {
+		steps []offers.AgentState
+		want  offers.AgentState
+		err   offers.Code // of the last step
+	}{
+		{steps: []offers.AgentState{draining}, want: draining},
+		{steps: []offers.AgentState{drained}, want: active, err: offers.BadMessage},
+		{steps: []offers.AgentState{draining, drained}, want: drained},
+		{steps: []offers.AgentState{draining, drained, draining}, want: drained},
+		{steps: []offers.AgentState{draining, drained, active}, want: active},
+		{steps: []offers.AgentState{draining, back}, want: draining},
+		{steps: []offers.AgentState{unreachable, back}, want: active},
+		{steps: []offers.AgentState{unreachable, active}, want: active},
+		{steps: []offers.AgentState{draining, unreachable, unreachable, back}, want: draining},
+		{steps: []offers.AgentState{unreachable, draining}, want: unreachable},
+		{steps: []offers.AgentState{unreachable, drained}, want: unreachable, err: offers.BadMessage},
+		{steps: []offers.AgentState{unreachable, draining, drained, back}, want: drained},
+		{steps: []offers.AgentState{draining, unreachable, active}, want: active},
+		{steps: []offers.AgentState{unreachable, gone}, want: gone},
+		{steps: []offers.AgentState{gone, gone}, want: gone},
+		{steps: []offers.AgentState{gone, active}, want: gone, err: offers.NotRegistered},
+		{steps: []offers.AgentState{gone, unreachable}, want: gone, err: offers.NotRegistered},
+		{steps: []offers.AgentState{"odd"}, want: active, err: offers.BadMessage},
+		{steps: []offers.AgentState{unreachable, ""}, want: unreachable, err: offers.BadMessage},
+	} {
+		l := newLab(t)
+		a := l.agent("a")
+		for i, step := range c.steps {
+			cmd := Command{SetAgentState: &SetAgentState{ID: a.ID, State: step, Time: l.now}}
+			if step == back {
+				cmd = Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: a.ID, Name: "a"}, Time: l.now}}
+			}
+			before, at := l.s.Agent(a.ID), l.now
+			if c.err != "" && i == len(c.steps)-1 {
+				l.refused(c.err, cmd)
+				continue
+			}
+			after := l.do(cmd).Value.(*Agent)
+			if moved := before.State != after.State; moved != (after.Since == at) {
+				t.Errorf("%v: moved %v, but since is %v", c.steps, moved, after.Since)
+			}
+		}
+		if got := l.s.Agent(a.ID).State; got != c.want {
+			t.Errorf("%v: got %s, want %s", c.steps, got, c.want)
+		}
+	}
+}
+
+func TestDrainedOnlyWithoutTasks(t *testing.T) {
+	l := newLab(t)
+	f, a := l.framework("f"), l.agent("a")
+	l.do(launch(f, "t", a.ID))
+	l.move(a.ID, offers.AgentDraining)
+	l.refused(offers.BadMessage, Command{SetAgentState: &SetAgentState{ID: a.ID, State: offers.AgentDrained}})
+	l.refused(offers.OfferGone, launch(f, "t2", a.ID))
+	l.do(end(f, "t", offers.Killed))
+	l.move(a.ID, offers.AgentDrained)
+	l.refused(offers.OfferGone, launch(f, "t2", a.ID))
+	l.refused(offers.NotRegistered, Command{SetAgentState: &SetAgentState{ID: "nobody", State: offers.AgentDrained}})
+}

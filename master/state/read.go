@@ -1,0 +1,159 @@
+package state
+
+import (
+	"iter"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// ClusterID names the cluster; "" before Init.
+func (s *State) ClusterID() string { return s.cluster }
+
+// Applied counts the commands that led here, also those that failed.
+func (s *State) Applied() uint64 { return s.counters.Applied }
+
+// Agent returns the agent of that id, nil when it is unknown or forgotten.
+func (s *State) Agent(id offers.AgentID) *Agent {
+	a, _ := s.agents.Get([]byte(id))
+	return a
+}
+
+// AgentNamed returns the agent of that name that is not gone, or nil.
+func (s *State) AgentNamed(name string) *Agent {
+	id, ok := s.named.Get([]byte(name))
+	if !ok {
+		return nil
+	}
+	return s.Agent(id)
+}
+
+// Agents yields every agent, the gone ones too, the eldest first.
+func (s *State) Agents() iter.Seq[*Agent] { return values(s.agents.Root(), nil) }
+
+// Framework returns the framework of that id, also when it is removed; nil
+// when it is unknown or forgotten.
+func (s *State) Framework(id offers.FrameworkID) *Framework {
+	f, _ := s.frameworks.Get([]byte(id))
+	return f
+}
+
+// Frameworks yields every framework, the removed ones too, the eldest first.
+func (s *State) Frameworks() iter.Seq[*Framework] { return values(s.frameworks.Root(), nil) }
+
+// Role returns what operators said of a role.
+func (s *State) Role(name offers.Role) (offers.RoleSettings, bool) {
+	settings, ok := s.roles.Get([]byte(name))
+	if !ok {
+		return offers.RoleSettings{}, false
+	}
+	return *settings, true
+}
+
+// Roles yields the roles that operators set, by name.
+func (s *State) Roles() iter.Seq2[offers.Role, offers.RoleSettings] {
+	return func(yield func(offers.Role, offers.RoleSettings) bool) {
+		for it := s.roles.Root().Iterator(); ; {
+			name, settings, ok := it.Next()
+			if !ok || !yield(offers.Role(name), *settings) {
+				return
+			}
+		}
+	}
+}
+
+// Task returns a task that lives or is still remembered, or nil.
+func (s *State) Task(ref offers.TaskRef) *Task {
+	var buf [keySpace]byte
+	t, _ := s.tasks.Get(taskKey(buf[:0], ref))
+	return t
+}
+
+// Tasks yields every task, by framework and id.
+func (s *State) Tasks() iter.Seq[*Task] { return values(s.tasks.Root(), nil) }
+
+// TasksOf yields the tasks of one framework, living and ended, by id.
+func (s *State) TasksOf(id offers.FrameworkID) iter.Seq[*Task] {
+	return values(s.tasks.Root(), append([]byte(id), 0))
+}
+
+// LiveTasksOn yields the tasks that live on an agent.
+func (s *State) LiveTasksOn(id offers.AgentID) iter.Seq[*Task] {
+	return values(s.living.Root(), append([]byte(id), 0))
+}
+
+// UnacknowledgedOn yields the tasks that ended on an agent and whose end the
+// framework has not acknowledged yet.
+func (s *State) UnacknowledgedOn(id offers.AgentID) iter.Seq[*Task] {
+	return values(s.unacked.Root(), append([]byte(id), 0))
+}
+
+// Unacknowledged yields every such task of the cluster, by agent.
+func (s *State) Unacknowledged() iter.Seq[*Task] { return values(s.unacked.Root(), nil) }
+
+// LiveCount returns how many tasks of a framework live, without counting them.
+func (s *State) LiveCount(id offers.FrameworkID) int {
+	n, _ := s.busy.Get([]byte(id))
+	return n
+}
+
+// Entry returns one value of a framework's store; its Version is 0 when the
+// key is missing.
+func (s *State) Entry(id offers.FrameworkID, key string) Entry {
+	entries, ok := s.stores.Get([]byte(id))
+	if !ok {
+		return Entry{}
+	}
+	e, _ := entries.Get([]byte(key))
+	return e
+}
+
+// Keys yields the keys of a framework's store that begin with prefix, sorted.
+func (s *State) Keys(id offers.FrameworkID, prefix string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		entries, ok := s.stores.Get([]byte(id))
+		if !ok {
+			return
+		}
+		it := entries.Root().Iterator()
+		it.SeekPrefix([]byte(prefix))
+		for {
+			key, _, ok := it.Next()
+			if !ok || !yield(string(key)) {
+				return
+			}
+		}
+	}
+}
+
+// Counts are sizes that cost nothing to know.
+type Counts struct {
+	Agents         int // gone ones too
+	Frameworks     int // removed ones too
+	Live           int // tasks
+	Ended          int // tasks still remembered, acknowledged or not
+	Unacknowledged int // of those
+}
+
+// Counts returns the sizes of the state.
+func (s *State) Counts() Counts {
+	return Counts{
+		Agents: s.agents.Len(), Frameworks: s.frameworks.Len(),
+		Live: s.living.Len(), Ended: s.tasks.Len() - s.living.Len(), Unacknowledged: s.unacked.Len(),
+	}
+}
+
+// values yields the values below a prefix in the order of their keys.
+func values[T any](root *iradix.Node[T], prefix []byte) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		it := root.Iterator()
+		it.SeekPrefix(prefix)
+		for {
+			_, v, ok := it.Next()
+			if !ok || !yield(v) {
+				return
+			}
+		}
+	}
+}

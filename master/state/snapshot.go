@@ -1,0 +1,166 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// A snapshot is a stream of records in the order of their keys, so that equal
+// states have equal snapshots:
+//
+//	"ringmaster state" version
+//	kind length payload      the header, then one for each record
+//	...
+//	end  count  SHA-256      count of the records, sum over all bytes before it
+//
+// kind and version are one byte, length and count are unsigned varints, a
+// payload is one CBOR value. Indices are not written; they are built again.
+const (
+	snapshotMagic   = "ringmaster state"
+	snapshotVersion = 1
+	maxRecord       = 4 * MaxEntry // a task holds parts of several commands
+)
+
+type recordKind byte
+
+const (
+	recordEnd recordKind = iota
+	recordHeader
+	recordAgent
+	recordFramework
+	recordRole
+	recordTask
+	recordEntry
+)
+
+func (k recordKind) String() string {
+	names := [...]string{"end", "header", "agent", "framework", "role", "task", "entry"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("kind %d", byte(k))
+}
+
+type (
+	header struct {
+		Cluster  string
+		Counters counters
+	}
+	roleRecord struct {
+		Role     offers.Role
+		Settings offers.RoleSettings
+	}
+	entryRecord struct {
+		Framework offers.FrameworkID
+		Key       string
+		Entry     Entry
+	}
+)
+
+// WriteTo writes a snapshot, one record at a time. It reads the state like any
+// reader and stops nobody. The count is of the bytes that w took.
+func (s *State) WriteTo(w io.Writer) (int64, error) {
+	out := newSnapshotWriter(w)
+	out.write([]byte(snapshotMagic))
+	out.write([]byte{snapshotVersion})
+	out.record(recordHeader, &header{s.cluster, s.counters})
+	for a := range s.Agents() {
+		out.record(recordAgent, a)
+	}
+	for f := range s.Frameworks() {
+		out.record(recordFramework, f)
+	}
+	for role, settings := range s.Roles() {
+		out.record(recordRole, &roleRecord{role, settings})
+	}
+	for t := range s.Tasks() {
+		out.record(recordTask, t)
+	}
+	for id, st := range entries(s.stores) {
+		for key, e := range entries(st) {
+			out.record(recordEntry, &entryRecord{offers.FrameworkID(id), key, e})
+		}
+	}
+	out.finish()
+	return out.taken.n, out.err
+}
+
+var _ io.WriterTo = (*State)(nil)
+
+// snapshotWriter keeps the first error and writes nothing after it.
+type snapshotWriter struct {
+	taken  *countingWriter
+	out    *bufio.Writer
+	sum    hash.Hash
+	buf    bytes.Buffer // of one record
+	count  uint64
+	prefix [1 + binary.MaxVarintLen64]byte
+	err    error
+}
+
+func newSnapshotWriter(w io.Writer) *snapshotWriter {
+	taken := &countingWriter{w: w}
+	return &snapshotWriter{taken: taken, out: bufio.NewWriterSize(taken, 1<<16), sum: sha256.New()}
+}
+
+func (s *snapshotWriter) write(p []byte) {
+	if s.err != nil {
+		return
+	}
+	s.sum.Write(p)
+	if _, err := s.out.Write(p); err != nil {
+		s.err = fmt.Errorf("write snapshot: %w", err)
+	}
+}
+
+func (s *snapshotWriter) head(kind recordKind, n uint64) {
+	s.prefix[0] = byte(kind)
+	s.write(s.prefix[:1+binary.PutUvarint(s.prefix[1:], n)])
+}
+
+func (s *snapshotWriter) record(kind recordKind, v any) {
+	if s.err != nil {
+		return
+	}
+	s.buf.Reset()
+	if err := encoding.MarshalToBuffer(v, &s.buf); err != nil {
+		s.err = fmt.Errorf("write snapshot: %s: %w", kind, err)
+		return
+	}
+	if s.buf.Len() > maxRecord {
+		s.err = fmt.Errorf("write snapshot: a record of kind %s has %d bytes; at most %d", kind, s.buf.Len(), maxRecord)
+		return
+	}
+	s.head(kind, uint64(s.buf.Len()))
+	s.write(s.buf.Bytes())
+	s.count++
+}
+
+func (s *snapshotWriter) finish() {
+	s.head(recordEnd, s.count)
+	s.write(s.sum.Sum(nil))
+	if s.err != nil {
+		return
+	}
+	if err := s.out.Flush(); err != nil {
+		s.err = fmt.Errorf("write snapshot: %w", err)
+	}
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}

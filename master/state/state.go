@@ -1,0 +1,83 @@
+package state
+
+import (
+	"encoding/binary"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// Bounds of what is kept. They are part of what the masters compute alike, so
+// they change only together with the version of the commands.
+const (
+	MaxHistory           = 10_000 // ended and acknowledged tasks
+	MaxGoneAgents        = 1_000
+	MaxRemovedFrameworks = 1_000  // without living tasks
+	MaxKeys              = 10_000 // in the store of one framework
+	MaxKeyLength         = 1_024  // bytes
+)
+
+// State is everything the masters agree on, at one moment. It is immutable:
+// Apply returns another one that shares what did not change, so whoever holds
+// a State may read it for ever and from any goroutine. The records that it
+// hands out are shared too and must not be changed.
+//
+// Invariants: see check.
+type State struct {
+	cluster  string
+	counters counters
+
+	agents     *iradix.Tree[*Agent]         // by id
+	named      *iradix.Tree[offers.AgentID] // agents that are not gone, by name
+	gone       *iradix.Tree[offers.AgentID] // gone agents, by Ended
+	roles      *iradix.Tree[*offers.RoleSettings]
+	stores     *iradix.Tree[*store]             // by framework; none is empty
+	frameworks *iradix.Tree[*Framework]         // every framework by id
+	removed    *iradix.Tree[offers.FrameworkID] // removed and without living tasks, by Ended
+	busy       *iradix.Tree[int]                // number of living tasks by framework, never 0
+
+	tasks   *iradix.Tree[*Task]          // every task by framework and id
+	living  *iradix.Tree[*Task]          // by agent, framework and id
+	unacked *iradix.Tree[*Task]          // ended and not acknowledged, as living
+	history *iradix.Tree[offers.TaskRef] // ended and acknowledged, by Ended
+}
+
+type store = iradix.Tree[Entry]
+
+// counters only ever grow.
+type counters struct {
+	Agents     uint64 // ids given
+	Frameworks uint64 // ids given
+	Ended      uint64 // tasks, agents and frameworks that ended; orders them
+	Applied    uint64 // commands, also those that failed
+}
+
+// New returns the state of a cluster in which nothing happened yet. It gives
+// out no id before Init named the cluster.
+func New() *State {
+	return &State{
+		agents: iradix.New[*Agent](), named: iradix.New[offers.AgentID](), gone: iradix.New[offers.AgentID](),
+		roles: iradix.New[*offers.RoleSettings](), stores: iradix.New[*store](),
+		frameworks: iradix.New[*Framework](), removed: iradix.New[offers.FrameworkID](), busy: iradix.New[int](),
+		tasks: iradix.New[*Task](), living: iradix.New[*Task](), unacked: iradix.New[*Task](),
+		history: iradix.New[offers.TaskRef](),
+	}
+}
+
+// keySpace holds the longest key of a task by agent, so that a lookup builds
+// its key on the stack.
+const keySpace = 224
+
+// Keys join their parts by a zero byte, which no id holds.
+
+func taskKey(buf []byte, ref offers.TaskRef) []byte {
+	return append(append(append(buf, ref.Framework...), 0), ref.Task...)
+}
+
+func agentTaskKey(buf []byte, agent offers.AgentID, ref offers.TaskRef) []byte {
+	return taskKey(append(append(buf, agent...), 0), ref)
+}
+
+// sequenceKey sorts as its number.
+func sequenceKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

@@ -1,0 +1,149 @@
+package state
+
+import (
+	"fmt"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+func (tx *tx) launch(task *Task) Result {
+	ref := task.Ref()
+	if err := ref.Task.Validate(); err != nil {
+		return refuse(offers.BadTask, "%s", err)
+	}
+	if _, err := tx.framework(ref.Framework); err != nil {
+		return Result{Err: err}
+	}
+	key := taskKey(nil, ref)
+	old, known := tx.tasks.Get(key)
+	if known && !old.Acknowledged {
+		return refuse(offers.TaskIDInUse, "task %s is in use: it lives, or its end is not acknowledged", ref.Task)
+	}
+	if a, ok := tx.agents.Get([]byte(task.Agent)); !ok || a.State != offers.AgentActive {
+		return refuse(offers.OfferGone, "agent %.60q takes no tasks any more", task.Agent)
+	}
+	if known {
+		tx.history.remove(old.Ended)
+	}
+	t := *task
+	t.Kill, t.End, t.Acknowledged, t.Ended = nil, nil, false, 0
+	tx.replaceLiving(&t)
+	tx.count(ref.Framework, 1)
+	return Result{Value: &t}
+}
+
+// replaceLiving enters the new record of a living task.
+func (tx *tx) replaceLiving(t *Task) {
+	tx.tasks.Insert(taskKey(nil, t.Ref()), t)
+	tx.living.Insert(agentTaskKey(nil, t.Agent, t.Ref()), t)
+}
+
+// count moves the number of living tasks of a framework.
+func (tx *tx) count(id offers.FrameworkID, by int) {
+	n, _ := tx.busy.Get([]byte(id))
+	if n += by; n > 0 {
+		tx.busy.Insert([]byte(id), n)
+		return
+	}
+	tx.busy.Delete([]byte(id))
+	tx.settle(id)
+}
+
+func (tx *tx) endTask(c *EndTask) Result {
+	if !c.Status.State.Terminal() {
+		return refuse(offers.BadMessage, "task %.130s: state %.40q is not an end", c.Ref.Task, string(c.Status.State))
+	}
+	t, ok := tx.tasks.Get(taskKey(nil, c.Ref))
+	if !ok || t.End != nil {
+		return Result{}
+	}
+	if c.Status.Agent != "" && c.Status.Agent != t.Agent {
+		return refuse(offers.UnknownTask, "task %s is on agent %s, not on %.60q", t.Spec.ID, t.Agent, c.Status.Agent)
+	}
+	return Result{Ended: []*Task{tx.end(t, c.Status)}}
+}
+
+// end makes a living task an ended one.
+func (tx *tx) end(old *Task, status offers.Status) *Task {
+	t := *old
+	t.Ended = tx.nextEnd()
+	status.Task, status.Agent = t.Spec.ID, t.Agent
+	if status.UpdateID == "" {
+		status.UpdateID = offers.UpdateID(fmt.Sprintf("m-%d", t.Ended))
+	}
+	t.End = &status
+	ref := t.Ref()
+	tx.living.Delete(agentTaskKey(nil, t.Agent, ref))
+	f, _ := tx.frameworks.Get([]byte(t.Framework))
+	if t.Acknowledged = f.Removed; t.Acknowledged {
+		tx.history.add(t.Ended, ref)
+	} else {
+		tx.unacked.Insert(agentTaskKey(nil, t.Agent, ref), &t)
+	}
+	tx.tasks.Insert(taskKey(nil, ref), &t)
+	tx.count(t.Framework, -1)
+	return &t
+}
+
+func (tx *tx) acknowledge(c *Acknowledge) Result {
+	t, ok := tx.tasks.Get(taskKey(nil, c.Ref))
+	if ok && t.End != nil && !t.Acknowledged && (c.UpdateID == "" || c.UpdateID == t.End.UpdateID) {
+		tx.retire(t)
+	}
+	return Result{}
+}
+
+// retire enters a task whose end was unacknowledged into the history.
+func (tx *tx) retire(old *Task) {
+	t := *old
+	t.Acknowledged = true
+	ref := t.Ref()
+	tx.tasks.Insert(taskKey(nil, ref), &t)
+	tx.unacked.Delete(agentTaskKey(nil, t.Agent, ref))
+	tx.history.add(t.Ended, ref)
+}
+
+func (tx *tx) killTask(c *KillTask) Result {
+	if c.Order.Grace != nil && *c.Order.Grace < 0 {
+		return refuse(offers.BadMessage, "grace %s is negative", *c.Order.Grace)
+	}
+	old, ok := tx.tasks.Get(taskKey(nil, c.Ref))
+	if !ok || old.End != nil {
+		return Result{}
+	}
+	order := c.Order
+	if old.Kill != nil {
+		if grace(&order, old) >= grace(old.Kill, old) {
+			return Result{}
+		}
+		order.Reason, order.Time = old.Kill.Reason, old.Kill.Time
+	}
+	t := *old
+	t.Kill = &order
+	tx.replaceLiving(&t)
+	return Result{Value: &t}
+}
+
+// grace returns the time that an order leaves a task.
+func grace(order *KillOrder, t *Task) offers.Duration {
+	switch {
+	case order.Grace != nil:
+		return *order.Grace
+	case t.Spec.KillGrace > 0:
+		return t.Spec.KillGrace
+	default:
+		return offers.DefaultKillGrace
+	}
+}
+
+// collect returns what is below the prefix of an id, so that the tree may
+// change while the caller goes through it.
+func collect[T any, ID ~string](tree *iradix.Txn[T], id ID) []T {
+	var out []T
+	for v := range values(tree.Root(), append([]byte(id), 0)) {
+		out = append(out, v)
+	}
+	return out
+}
