@@ -1,0 +1,113 @@
+package replica
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// An entry of the log is the term it was meant for (big-endian uint64, 0 for
+// any) and a batch of commands in package state's form. A batch that was meant
+// for an earlier term than it was written in changes nothing: its author had
+// lost leadership in between, and with it what the commands were based on.
+const fenceSize = 8
+
+func encodeEntry(term uint64, batch []state.Command) ([]byte, error) {
+	body, err := state.Encode(batch)
+	if err != nil {
+		return nil, err
+	}
+	return append(binary.BigEndian.AppendUint64(make([]byte, 0, fenceSize+len(body)), term), body...), nil
+}
+
+// fsm applies committed entries. Raft calls it from one goroutine; current is
+// for everyone.
+type fsm struct {
+	current atomic.Pointer[state.State]
+	logger  hclog.Logger
+}
+
+var _ raft.FSM = (*fsm)(nil)
+
+func newFSM(logger hclog.Logger) *fsm {
+	f := &fsm{logger: logger}
+	f.current.Store(state.New())
+	return f
+}
+
+// outcome is what Apply hands to the future of the entry's author.
+type outcome struct {
+	results []state.Result
+	err     error
+}
+
+var errFenced = offers.Errorf(offers.NotLeader, "leadership was lost and won again in between; nothing was changed")
+
+// Apply implements [raft.FSM]. An entry that can't be read ends the process:
+// going on without it would make this master disagree with those that can.
+func (f *fsm) Apply(log *raft.Log) any {
+	if len(log.Data) < fenceSize {
+		f.unreadable(log.Index, errors.New("it is cut short"))
+	}
+	if term := binary.BigEndian.Uint64(log.Data); term != 0 && term != log.Term {
+		return outcome{err: errFenced}
+	}
+	batch, err := state.Decode(log.Data[fenceSize:])
+	if err != nil {
+		f.unreadable(log.Index, err)
+	}
+	next, results := f.current.Load().Apply(batch)
+	f.current.Store(next)
+	return outcome{results: results}
+}
+
+func (f *fsm) unreadable(index uint64, err error) {
+	f.logger.Error("the log holds an entry that this version can't read: upgrade this master, or restore it from a snapshot", "index", index, "error", err)
+	panic(fmt.Sprintf("replica: log entry %d can't be read: %v", index, err))
+}
+
+// Snapshot implements [raft.FSM]. It keeps a pointer, so that the loop never
+// waits for the disk.
+func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
+	return &snapshot{state: f.current.Load()}, nil
+}
+
+// Restore implements [raft.FSM].
+func (f *fsm) Restore(in io.ReadCloser) error {
+	defer in.Close()
+	s, err := state.Read(bufio.NewReaderSize(in, 256<<10))
+	if err != nil {
+		return fmt.Errorf("read the snapshot: %w", err)
+	}
+	f.current.Store(s)
+	return nil
+}
+
+type snapshot struct{ state *state.State }
+
+var _ raft.FSMSnapshot = (*snapshot)(nil)
+
+// Persist implements [raft.FSMSnapshot].
+func (s *snapshot) Persist(sink raft.SnapshotSink) error {
+	out := bufio.NewWriterSize(sink, 256<<10)
+	_, err := s.state.WriteTo(out)
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write the snapshot: %w", err), sink.Cancel())
+	}
+	return sink.Close()
+}
+
+// Release implements [raft.FSMSnapshot].
+func (*snapshot) Release() {}

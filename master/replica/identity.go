@@ -1,0 +1,112 @@
+package replica
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// identity is who the master of a data folder is, for as long as the folder
+// lives. The random part keeps a master that lost its folder from voting
+// again under its old id, and lets nobody take one cluster's Raft stream for
+// another's when addresses are used again.
+type identity struct {
+	ID   string `json:"id"` // name@random
+	Name string `json:"name"`
+}
+
+// nameOf returns the name in a master's id.
+func nameOf(id string) string {
+	name, _, _ := strings.Cut(id, "@")
+	return name
+}
+
+// openIdentity reads the identity in dir or, in a new folder, makes one.
+func openIdentity(dir, name string) (identity, error) {
+	path := filepath.Join(dir, "identity.json")
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return newIdentity(path, name)
+	}
+	if err != nil {
+		return identity{}, fmt.Errorf("data_dir: %w", err)
+	}
+	var known identity
+	if err := json.Unmarshal(raw, &known); err != nil || known.ID == "" || nameOf(known.ID) != known.Name {
+		return identity{}, fmt.Errorf("data_dir: %s is damaged: restore it, or start with an empty folder to join as a new master", path)
+	}
+	if known.Name != name {
+		return identity{}, fmt.Errorf("data_dir: %s belongs to the master %s: start it as --name %s, or give %s a folder of its own", dir, known.Name, known.Name, name)
+	}
+	return known, nil
+}
+
+func newIdentity(path, name string) (identity, error) {
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return identity{}, fmt.Errorf("identity: %w", err)
+	}
+	id := identity{ID: name + "@" + hex.EncodeToString(random[:]), Name: name}
+	raw, err := json.Marshal(id)
+	if err != nil {
+		return identity{}, fmt.Errorf("identity: %w", err)
+	}
+	if err := writeDurably(path, append(raw, '\n')); err != nil {
+		return identity{}, fmt.Errorf("data_dir: %w", err)
+	}
+	return id, nil
+}
+
+// writeDurably puts a file in place whole or not at all, also over a crash.
+func writeDurably(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err = f.Write(content); err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// lockFolder makes dir and keeps other masters out of it until the returned
+// file is closed. The kernel drops the lock with the process.
+func lockFolder(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("data_dir: another master uses %s: stop it, or give this one a folder of its own", dir)
+		}
+		return nil, fmt.Errorf("data_dir: lock %s: %w", dir, err)
+	}
+	return f, nil
+}

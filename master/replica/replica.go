@@ -1,0 +1,199 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+)
+
+// Tuning of Raft. One entry carries a whole batch of commands, so entries are
+// few and large; a follower that is further behind than trailingLogs gets a
+// snapshot.
+const (
+	maxAppendEntries  = 1024 // entries of one message to a follower
+	maxInFlight       = 512  // entries that Apply lets wait for their commit; below maxAppendEntries, see Apply
+	trailingLogs      = 4096
+	snapshotThreshold = 8192
+	snapshotInterval  = 30 * time.Second // how often the threshold is looked at
+	snapshotsKept     = 2
+	barrierTimeout    = 10 * time.Second
+)
+
+// Replica is one master's copy of the replicated state.
+type Replica struct {
+	// static after Open
+	config Config
+	self   Member
+	logger hclog.Logger
+	lock   *os.File
+	store  *raftboltdb.BoltStore
+	fsm    *fsm
+	port   *port
+	raft   *raft.Raft
+	cancel context.CancelFunc
+	ctx    context.Context
+
+	inFlight atomic.Int64
+	changes  chan bool // holds one value, the last
+	running  sync.WaitGroup
+	closing  sync.Once
+	closed   error
+
+	joining sync.Mutex // one change of membership at a time
+	roster  roster
+	seeking seeking
+}
+
+// Open opens the data folder, listens on the port and takes part in the
+// cluster; it does not wait for one to come together.
+func Open(c Config) (_ *Replica, err error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	r := &Replica{config: c, logger: c.Logger, changes: make(chan bool, 1)}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			_ = r.release()
+		}
+	}()
+	if r.lock, err = lockFolder(c.DataDir); err != nil {
+		return nil, err
+	}
+	known, err := openIdentity(c.DataDir, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	if r.port, err = openPort(c, known.ID); err != nil {
+		return nil, err
+	}
+	r.self = Member{ID: known.ID, Name: known.Name, Raft: r.port.advertised, HTTP: c.HTTP}
+	r.port.idAt, r.port.answer = r.idAt, r.answer
+	r.fsm = newFSM(c.Logger)
+	if err := r.openRaft(); err != nil {
+		return nil, err
+	}
+	r.seeking.start(c.Join)
+	r.port.serve()
+	r.running.Go(r.watch)
+	r.running.Go(r.gossip)
+	r.running.Go(r.seek)
+	return r, nil
+}
+
+// openRaft opens the log and the snapshots and starts Raft on them. A single
+// master is made a cluster at once.
+func (r *Replica) openRaft() error {
+	path := filepath.Join(r.config.DataDir, "raft.db")
+	store, err := raftboltdb.New(raftboltdb.Options{
+		Path: path, MsgpackUseNewTimeFormat: true,
+		// The free list is rebuilt on opening instead of written with every commit.
+		BoltOptions: &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType},
+	})
+	if err != nil {
+		return fmt.Errorf("data_dir: open %s: %w", path, err)
+	}
+	r.store = store
+	quiet := quietLogger{r.logger.Named("raft")}
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(r.config.DataDir, snapshotsKept, quiet)
+	if err != nil {
+		return fmt.Errorf("data_dir: snapshots: %w", err)
+	}
+	transport := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: r.port, MaxPool: 3, Timeout: 10 * time.Second, Logger: quiet, MsgpackUseNewTimeFormat: true,
+	})
+	conf := r.raftConfig(quiet)
+	node, err := raft.NewRaft(conf, r.fsm, store, store, snapshots, transport)
+	if err != nil {
+		_ = transport.Close()
+		return fmt.Errorf("data_dir: start from %s: %w", r.config.DataDir, err)
+	}
+	r.raft = node
+	if r.config.BootstrapExpect == 1 && !r.belongs() {
+		return r.bootstrap([]Member{r.self})
+	}
+	return nil
+}
+
+func (r *Replica) raftConfig(logger hclog.Logger) *raft.Config {
+	conf := raft.DefaultConfig()
+	conf.LocalID = raft.ServerID(r.self.ID)
+	conf.HeartbeatTimeout = r.config.Pace
+	conf.ElectionTimeout = r.config.Pace
+	conf.LeaderLeaseTimeout = r.config.Pace / 2
+	conf.CommitTimeout = min(50*time.Millisecond, r.config.Pace/10)
+	conf.MaxAppendEntries = maxAppendEntries
+	conf.BatchApplyCh = true
+	conf.ShutdownOnRemove = false
+	conf.TrailingLogs = trailingLogs
+	conf.SnapshotThreshold = snapshotThreshold
+	conf.SnapshotInterval = snapshotInterval
+	conf.NoLegacyTelemetry = true
+	conf.Logger = logger
+	return conf
+}
+
+// Self returns what this master is to the others.
+func (r *Replica) Self() Member { return r.self }
+
+// State returns what the masters agree on, as far as it has come here. It is
+// never nil.
+func (r *Replica) State() *state.State { return r.fsm.current.Load() }
+
+// Close hands leadership over where another voter can take it, stops, and
+// waits for every goroutine.
+func (r *Replica) Close() error {
+	r.closing.Do(func() {
+		if r.IsLeader() && len(r.servers()) > 1 {
+			if err := r.TransferLeadership(); err != nil {
+				r.logger.Warn("leaves without handing leadership over", "error", err)
+			}
+		}
+		r.closed = r.release()
+	})
+	return r.closed
+}
+
+// release ends what Open started, in any state of it.
+func (r *Replica) release() error {
+	r.cancel()
+	var errs []error
+	if r.raft != nil {
+		if err := r.raft.Shutdown().Error(); err != nil {
+			errs = append(errs, fmt.Errorf("stop raft: %w", err))
+		}
+	}
+	if r.port != nil {
+		if err := r.port.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close the masters' port: %w", err))
+		}
+	}
+	r.running.Wait()
+	if r.store != nil {
+		if err := r.store.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close the log: %w", err))
+		}
+	}
+	if r.lock != nil {
+		_ = r.lock.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// quietLogger keeps Raft's story of normal operation for debugging: the
+// changes of state that matter are logged here, once.
+type quietLogger struct{ hclog.Logger }
+
+func (q quietLogger) Info(message string, args ...any) { q.Logger.Debug(message, args...) }

@@ -1,0 +1,215 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+func TestThreeMastersSurviveTheLossOfTheirLeader(t *testing.T) {
+	rs := three(t, nil)
+	leader := leaderOf(t, rs...)
+	apply(t, leader, setRole("eng", 2), setRole("ops", 3))
+	weigh(t, "ops", 3, rs...)
+	for _, r := range rs {
+		if r.State().ClusterID() != leader.State().ClusterID() {
+			t.Errorf("%s is in the cluster %q", r.self.Name, r.State().ClusterID())
+		}
+	}
+	if _, err := without(rs, leader)[0].Apply(0, []state.Command{setRole("x", 1)}).Wait(); !errors.Is(err, &offers.Error{Code: offers.NotLeader}) {
+		t.Errorf("a follower's apply: %v", err)
+	}
+
+	crash(leader)
+	rest := without(rs, leader)
+	next := leaderOf(t, rest...)
+	if next.State().ClusterID() == "" {
+		t.Fatal("the new leader lost the cluster's id")
+	}
+	weigh(t, "eng", 2, next)
+	apply(t, next, setRole("eng", 4))
+	weigh(t, "eng", 4, rest...)
+
+	// Back on another port: the others learn it.
+	c := leader.config
+	back := start(t, c)
+	weigh(t, "eng", 4, back)
+	eventually(t, "the new address is agreed on", func() bool { return next.idAt(back.self.Raft) == back.self.ID })
+}
+
+func TestClosingLeaderHandsOver(t *testing.T) {
+	rs := three(t, nil)
+	leader := leaderOf(t, rs...)
+	term := leader.Term()
+	if err := leader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := leaderOf(t, without(rs, leader)...)
+	if next.Term() != term+1 {
+		t.Errorf("term %d after %d: that was an election, not a hand-over", next.Term(), term)
+	}
+}
+
+func TestLeadershipIsAnnouncedWhenItIsOfUse(t *testing.T) {
+	r := start(t, config(t, "m1"))
+	if !<-r.LeadershipChanges() {
+		t.Fatal("the first news is no leadership")
+	}
+	if r.State().ClusterID() == "" || r.Term() == 0 {
+		t.Errorf("announced with cluster %q, term %d", r.State().ClusterID(), r.Term())
+	}
+	if l, ok := r.Leader(); !ok || l != r.Self() {
+		t.Errorf("leader %+v, %v; want %+v", l, ok, r.Self())
+	}
+}
+
+func TestBatchOfAnOlderTermChangesNothing(t *testing.T) {
+	r := start(t, config(t, "m1"))
+	<-r.LeadershipChanges()
+	_, err := r.Apply(r.Term()+1, []state.Command{setRole("eng", 2)}).Wait()
+	if !errors.Is(err, &offers.Error{Code: offers.NotLeader}) {
+		t.Errorf("fenced apply: %v", err)
+	}
+	if _, ok := r.State().Role("eng"); ok {
+		t.Error("the fenced batch changed the state")
+	}
+	f := r.Apply(r.Term(), []state.Command{setRole("eng", 2)})
+	if _, err := f.Wait(); err != nil || f.Index() == 0 {
+		t.Errorf("apply in this term: %v at %d", err, f.Index())
+	}
+}
+
+func TestApplyIsBounded(t *testing.T) {
+	r := start(t, config(t, "m1"))
+	<-r.LeadershipChanges()
+	var waiting []*Future
+	for range maxInFlight {
+		waiting = append(waiting, r.Apply(0, []state.Command{setRole("eng", 2)}))
+	}
+	if _, err := r.Apply(0, []state.Command{setRole("eng", 3)}).Wait(); !errors.Is(err, &offers.Error{Code: offers.Unavailable}) {
+		t.Errorf("the batch over the bound: %v", err)
+	}
+	for _, f := range waiting {
+		if _, err := f.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(t, r, setRole("eng", 4))
+}
+
+func TestSingleMasterRestartsOnAnotherPort(t *testing.T) {
+	c := config(t, "m1")
+	r := start(t, c)
+	<-r.LeadershipChanges()
+	apply(t, r, setRole("eng", 2))
+	cluster := r.State().ClusterID()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, c)
+	<-again.LeadershipChanges()
+	weigh(t, "eng", 2, again)
+	if again.State().ClusterID() != cluster {
+		t.Errorf("cluster %s became %s", cluster, again.State().ClusterID())
+	}
+	if m := again.Members(); len(m) != 1 || m[0] != again.Self() {
+		t.Errorf("members %+v", m)
+	}
+	if again.idAt(again.self.Raft) == "" {
+		t.Error("the configuration keeps the old address")
+	}
+}
+
+func TestLaggingFollowerCatchesUpFromASnapshot(t *testing.T) {
+	rs := three(t, nil)
+	leader := leaderOf(t, rs...)
+	lagging := without(rs, leader)[0]
+	crash(lagging)
+	for _, r := range without(rs, lagging) {
+		rc := r.raft.ReloadableConfig()
+		rc.TrailingLogs = 1
+		if err := r.raft.ReloadConfig(rc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 50 {
+		apply(t, leader, setRole(fmt.Sprintf("role%02d", i), float64(i+1)))
+	}
+	if err := leader.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	if first, err := leader.store.FirstIndex(); err != nil || first < 40 {
+		t.Fatalf("the log still begins at %d (%v): the snapshot would not be needed", first, err)
+	}
+	back := start(t, lagging.config)
+	weigh(t, "role00", 1, back)
+	weigh(t, "role49", 50, back)
+}
+
+func TestRestartFromSnapshotAndLog(t *testing.T) {
+	c := config(t, "m1")
+	r := start(t, c)
+	<-r.LeadershipChanges()
+	apply(t, r, setRole("old", 2))
+	if err := r.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, r, setRole("new", 3))
+	crash(r)
+	again := start(t, c)
+	<-again.LeadershipChanges()
+	weigh(t, "old", 2, again)
+	weigh(t, "new", 3, again)
+}
+
+func TestDataFolderIsGuarded(t *testing.T) {
+	c := config(t, "m1")
+	r := start(t, c)
+	if _, err := Open(c); err == nil || !strings.Contains(err.Error(), "another master uses") {
+		t.Errorf("a second master on the folder: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Name = "m2"
+	if _, err := Open(c); err == nil || !strings.Contains(err.Error(), "belongs to the master m1") {
+		t.Errorf("another name: %v", err)
+	}
+	c.Name = "m1"
+	if err := writeDurably(filepath.Join(c.DataDir, "identity.json"), []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(c); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("a damaged identity: %v", err)
+	}
+}
+
+func TestBadConfigIsRefused(t *testing.T) {
+	for what, tc := range map[string]struct {
+		change func(*Config)
+		says   string
+	}{
+		"name":         {func(c *Config) { c.Name = "a b" }, "name"},
+		"folder":       {func(c *Config) { c.DataDir = "" }, "data_dir"},
+		"even":         {func(c *Config) { c.BootstrapExpect = 2 }, "bootstrap_expect is 2"},
+		"alone":        {func(c *Config) { c.BootstrapExpect = 3 }, "join is missing"},
+		"join":         {func(c *Config) { c.Join = []string{"host"} }, "join"},
+		"open to all":  {func(c *Config) { c.Listen = "0.0.0.0:0" }, "--insecure"},
+		"unreachable":  {func(c *Config) { c.Advertise = "0.0.0.0:7" }, "advertise"},
+		"not a listen": {func(c *Config) { c.Listen = "127.0.0.1:99999" }, "raft"},
+	} {
+		c := config(t, "m1")
+		tc.change(&c)
+		if r, err := Open(c); err == nil {
+			_ = r.Close()
+			t.Errorf("%s: opened", what)
+		} else if !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v; want %q in it", what, err, tc.says)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package replica
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// gossipInterval is how often a master asks the others where they are reached
+// over HTTP. All are known long before one of them leads, so that a redirect
+// right after an election needs no question.
+const gossipInterval = 10 * time.Second
+
+// roster is what the masters last said about their HTTP addresses.
+type roster struct {
+	mu   sync.Mutex
+	http map[string]string // by id; at most maxRoster
+}
+
+const maxRoster = 64
+
+func (b *roster) learn(m Member) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.http == nil || len(b.http) >= maxRoster {
+		b.http = map[string]string{}
+	}
+	b.http[m.ID] = m.HTTP
+}
+
+func (b *roster) fill(m, self Member) Member {
+	if m.ID == self.ID {
+		return self
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m.HTTP = b.http[m.ID]
+	return m
+}
+
+// gossip keeps the roster and logs whom this master follows.
+func (r *Replica) gossip() {
+	leaders := make(chan raft.Observation, 1)
+	observer := raft.NewObserver(leaders, false, func(o *raft.Observation) bool {
+		_, ok := o.Data.(raft.LeaderObservation)
+		return ok
+	})
+	r.raft.RegisterObserver(observer)
+	defer r.raft.DeregisterObserver(observer)
+	tick := time.NewTicker(gossipInterval)
+	defer tick.Stop()
+	followed := ""
+	for {
+		r.ask()
+		if leader, ok := r.Leader(); ok && leader.ID != r.self.ID && leader.ID != followed {
+			r.logger.Info("follows", "leader", leader.Name, "raft", leader.Raft, "http", leader.HTTP)
+			followed = leader.ID
+		} else if !ok || leader.ID == r.self.ID {
+			followed = ""
+		}
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-tick.C:
+		case <-leaders:
+		}
+	}
+}
+
+// ask refreshes the roster from every other master, all at once.
+func (r *Replica) ask() {
+	var asked sync.WaitGroup
+	for _, m := range r.Members() {
+		if m.ID == r.self.ID {
+			continue
+		}
+		asked.Go(func() {
+			if seen, err := r.port.call(r.ctx, m.Raft, request{Call: "info", From: r.self}, callTimeout); err == nil && seen.ID == m.ID {
+				r.roster.learn(seen.Member)
+			}
+		})
+	}
+	asked.Wait()
+}
+
+// asError is err as a peer is told it.
+func asError(err error) *offers.Error {
+	var known *offers.Error
+	if errors.As(err, &known) {
+		return &offers.Error{Code: known.Code, Message: err.Error()}
+	}
+	return &offers.Error{Code: offers.Internal, Message: err.Error()}
+}
