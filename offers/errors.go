@@ -12,6 +12,7 @@ const (
 	NotRegistered    Code = "not_registered"
 	FailedOver       Code = "failed_over"
 	UnknownFramework Code = "unknown_framework"
+	UnknownAgent     Code = "unknown_agent" // agents only: the id they registered with is unknown or gone
 	FrameworkRemoved Code = "framework_removed"
 	Unauthenticated  Code = "unauthenticated"
 	Forbidden        Code = "forbidden"
