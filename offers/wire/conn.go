@@ -100,8 +100,18 @@ type RedirectError struct{ Location string }
 
 func (e *RedirectError) Error() string { return "redirected to " + e.Location }
 
+// StatusError is the answer of a server that refuses to upgrade.
+type StatusError struct {
+	URL    string
+	Status int // of HTTP
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("dial %s: %d %s", e.URL, e.Status, http.StatusText(e.Status))
+}
+
 // Dial connects to url (ws or wss). A redirect comes back as *RedirectError,
-// any other refusal as an error with the HTTP status in it.
+// any other refusal as *StatusError.
 func Dial(ctx context.Context, url, protocol string, header http.Header, conf *tls.Config, opts Options) (*Conn, error) {
 	d := websocket.Dialer{
 		HandshakeTimeout: handshakeTimeout,
@@ -118,7 +128,7 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 			return nil, &RedirectError{Location: at}
 		}
 		if resp != nil {
-			return nil, fmt.Errorf("dial %s: %s", url, resp.Status)
+			return nil, &StatusError{URL: url, Status: resp.StatusCode}
 		}
 		return nil, fmt.Errorf("dial %s: %w", url, err)
 	}
