@@ -19,10 +19,10 @@ func (tx *tx) registerAgent(c *RegisterAgent) Result {
 	}
 	old, ok := tx.agents.Get([]byte(c.Agent.ID))
 	if !ok || old.State == offers.AgentGone {
-		return refuse(offers.NotRegistered, "agent %.60q is not known any more; it can register as a new one, without an id", c.Agent.ID)
+		return refuse(offers.UnknownAgent, "agent %.60q is not known any more; it can register as a new one, without an id", c.Agent.ID)
 	}
 	if other != nil && other.ID != old.ID {
-		return refuse(offers.NotRegistered, "agent name %q belongs to agent %s; choose another name or remove that agent", c.Agent.Name, other.ID)
+		return refuse(offers.Forbidden, "agent name %q belongs to agent %s; choose another name or remove that agent", c.Agent.Name, other.ID)
 	}
 	a := *old
 	a.Agent = c.Agent
@@ -63,7 +63,7 @@ func (tx *tx) agentNamed(name string) *Agent {
 func (tx *tx) setAgentState(c *SetAgentState) Result {
 	old, ok := tx.agents.Get([]byte(c.ID))
 	if !ok {
-		return refuse(offers.NotRegistered, "agent %.60q is not known", c.ID)
+		return refuse(offers.UnknownAgent, "agent %.60q is not known", c.ID)
 	}
 	if c.State == offers.AgentGone && old.State != offers.AgentGone {
 		gone, ended := tx.loseAgent(old, c.Time)

@@ -22,12 +22,12 @@ func TestRegisterAgent(t *testing.T) {
 	equal(t, "old name", l.s.AgentNamed("one"), nil)
 	equal(t, "new name", l.s.AgentNamed("uno").ID, a.ID)
 
-	l.refused(offers.NotRegistered, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: a.ID, Name: "two"}}})
-	l.refused(offers.NotRegistered, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: "a00009-c0de", Name: "x"}}})
-	l.refused(offers.NotRegistered, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: "a00001-beef", Name: "x"}}})
+	l.refused(offers.Forbidden, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: a.ID, Name: "two"}}})
+	l.refused(offers.UnknownAgent, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: "a00009-c0de", Name: "x"}}})
+	l.refused(offers.UnknownAgent, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: "a00001-beef", Name: "x"}}})
 	l.refused(offers.BadMessage, Command{RegisterAgent: &RegisterAgent{}})
 	l.move(b.ID, offers.AgentGone)
-	l.refused(offers.NotRegistered, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: b.ID, Name: "two"}}})
+	l.refused(offers.UnknownAgent, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: b.ID, Name: "two"}}})
 	l.do(Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: a.ID, Name: "two"}}})
 }
 
@@ -122,5 +122,5 @@ func TestDrainedOnlyWithoutTasks(t *testing.T) {
 	l.do(end(f, "t", offers.Killed))
 	l.move(a.ID, offers.AgentDrained)
 	l.refused(offers.OfferGone, launch(f, "t2", a.ID))
-	l.refused(offers.NotRegistered, Command{SetAgentState: &SetAgentState{ID: "nobody", State: offers.AgentDrained}})
+	l.refused(offers.UnknownAgent, Command{SetAgentState: &SetAgentState{ID: "nobody", State: offers.AgentDrained}})
 }

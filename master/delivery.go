@@ -1,0 +1,205 @@
+package master
+
+import (
+	"container/heap"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// Updates are resent after 1 s, doubling to 60 s, until acknowledged.
+const (
+	firstResend = time.Second
+	lastResend  = time.Minute
+)
+
+// delivery is the updates that frameworks have not acknowledged: for each
+// task a queue in order, of which only the head is under way. It lives as
+// long as a leadership; what must outlive it is in the agents' outboxes and,
+// for ends, in the replicated state. Not safe for concurrent use.
+type delivery struct {
+	term        uint64
+	made        uint64
+	outboxes    map[offers.TaskRef]*outbox
+	byFramework map[offers.FrameworkID]map[offers.TaskRef]*outbox
+	last        map[offers.TaskRef]offers.Status // last known state of living tasks
+	resends     resendHeap
+}
+
+// outbox is the updates of one task.
+//
+// Invariant: queue is not empty; at is the place in the heap or -1 while the
+// head is not under way.
+type outbox struct {
+	ref     offers.TaskRef
+	queue   []delivered
+	backoff time.Duration
+	due     time.Time
+	at      int
+}
+
+// delivered is one update and where its acknowledgement goes.
+type delivered struct {
+	status    offers.Status
+	fromAgent bool // its agent resends it until it hears of the acknowledgement
+}
+
+func newDelivery(term uint64) *delivery {
+	return &delivery{
+		term:        term,
+		outboxes:    map[offers.TaskRef]*outbox{},
+		byFramework: map[offers.FrameworkID]map[offers.TaskRef]*outbox{},
+		last:        map[offers.TaskRef]offers.Status{},
+	}
+}
+
+// makeID returns an update id for a status that the master makes itself.
+func (d *delivery) makeID() offers.UpdateID {
+	d.made++
+	return offers.UpdateID(fmt.Sprintf("m%d-%d", d.term, d.made))
+}
+
+// add queues an update unless it is queued already or comes after the end;
+// the outbox is returned when the update became its head.
+func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) *outbox {
+	if s.State.Terminal() {
+		delete(d.last, ref)
+	} else {
+		d.last[ref] = s
+	}
+	b := d.outboxes[ref]
+	if b == nil {
+		b = &outbox{ref: ref, at: -1}
+		d.outboxes[ref] = b
+		set := d.byFramework[ref.Framework]
+		if set == nil {
+			set = map[offers.TaskRef]*outbox{}
+			d.byFramework[ref.Framework] = set
+		}
+		set[ref] = b
+	}
+	for _, q := range b.queue {
+		if q.status.UpdateID == s.UpdateID || q.status.State.Terminal() {
+			return nil
+		}
+	}
+	b.queue = append(b.queue, delivered{s, fromAgent})
+	if len(b.queue) > 1 {
+		return nil
+	}
+	return b
+}
+
+// acknowledge ends the head of a task's queue if it is that update. It returns
+// what was acknowledged and the outbox when more waits in it.
+func (d *delivery) acknowledge(ref offers.TaskRef, id offers.UpdateID) (done delivered, next *outbox, ok bool) {
+	b := d.outboxes[ref]
+	if b == nil || b.queue[0].status.UpdateID != id {
+		return delivered{}, nil, false
+	}
+	done, b.queue = b.queue[0], b.queue[1:]
+	d.pause(b)
+	b.backoff = 0
+	if len(b.queue) == 0 {
+		d.drop(b)
+		return done, nil, true
+	}
+	return done, b, true
+}
+
+// forget drops everything about a task.
+func (d *delivery) forget(ref offers.TaskRef) {
+	delete(d.last, ref)
+	if b := d.outboxes[ref]; b != nil {
+		d.pause(b)
+		d.drop(b)
+	}
+}
+
+func (d *delivery) drop(b *outbox) {
+	delete(d.outboxes, b.ref)
+	delete(d.byFramework[b.ref.Framework], b.ref)
+	if len(d.byFramework[b.ref.Framework]) == 0 {
+		delete(d.byFramework, b.ref.Framework)
+	}
+}
+
+// sent notes that the head went out and when it goes out again.
+func (d *delivery) sent(b *outbox, now time.Time) {
+	b.backoff = min(max(2*b.backoff, firstResend), lastResend)
+	b.due = now.Add(b.backoff)
+	if b.at >= 0 {
+		heap.Fix(&d.resends, b.at)
+	} else {
+		heap.Push(&d.resends, b)
+	}
+}
+
+// pause stops resending until sent is called again.
+func (d *delivery) pause(b *outbox) {
+	if b.at >= 0 {
+		heap.Remove(&d.resends, b.at)
+	}
+}
+
+// due returns the outboxes whose head is to be sent again now; each must be
+// answered with sent or pause.
+func (d *delivery) due(now time.Time) []*outbox {
+	var out []*outbox
+	for len(d.resends) > 0 && !d.resends[0].due.After(now) {
+		out = append(out, heap.Pop(&d.resends).(*outbox))
+	}
+	return out
+}
+
+// resendHeap orders the outboxes under way by when they are due.
+type resendHeap []*outbox
+
+func (h resendHeap) Len() int           { return len(h) }
+func (h resendHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h resendHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+func (h *resendHeap) Push(x any) {
+	b := x.(*outbox)
+	b.at = len(*h)
+	*h = append(*h, b)
+}
+func (h *resendHeap) Pop() any {
+	old := *h
+	b := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	b.at = -1
+	return b
+}
+
+// pauseAll stops resending to a framework that is not connected.
+func (d *delivery) pauseAll(id offers.FrameworkID) {
+	for _, b := range d.byFramework[id] {
+		d.pause(b)
+		b.backoff = 0
+	}
+}
+
+// forgetFramework drops every update for a framework that is no more.
+func (d *delivery) forgetFramework(id offers.FrameworkID) {
+	for ref := range d.byFramework[id] {
+		d.forget(ref)
+	}
+}
+
+// waiting returns the outboxes of a framework in the order of its task ids.
+func (d *delivery) waiting(id offers.FrameworkID) []*outbox {
+	set := d.byFramework[id]
+	out := make([]*outbox, 0, len(set))
+	for _, b := range set {
+		out = append(out, b)
+	}
+	slices.SortFunc(out, func(a, b *outbox) int { return strings.Compare(string(a.ref.Task), string(b.ref.Task)) })
+	return out
+}

@@ -1,0 +1,73 @@
+package master
+
+import (
+	"encoding/json"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+const maxKey = 512 // bytes of a key in a framework's store
+
+// prepareStore answers requests to the framework's durable store. Reads go
+// through a check of the leadership, which the session waits for.
+func (s *frameworkSession) prepareStore(m *wire.StateRequest, request string) func(*leadership) {
+	err := validStoreRequest(m)
+	if err == nil && (m.Op == "get" || m.Op == "list") {
+		err = s.loop.replica.VerifyLeader()
+	}
+	return func(lead *leadership) {
+		if err != nil {
+			s.refuse(err, request)
+			return
+		}
+		answer := &wire.StateAnswer{Op: m.Op, Key: m.Key}
+		switch m.Op {
+		case "get":
+			e := lead.state().Entry(s.id, m.Key)
+			answer.Value, answer.Version = json.RawMessage(e.Value), e.Version
+			s.send(answer, request)
+		case "list":
+			answer.Keys = []string{}
+			for key := range lead.state().Keys(s.id, m.Key) {
+				answer.Keys = append(answer.Keys, key)
+			}
+			s.send(answer, request)
+		case "put":
+			lead.commit(state.Command{Put: &state.Put{Framework: s.id, Key: m.Key, Value: m.Value, Version: m.Version}}, s.answerStore(answer, request))
+		case "delete":
+			lead.commit(state.Command{Delete: &state.Delete{Framework: s.id, Key: m.Key, Version: m.Version}}, s.answerStore(answer, request))
+		}
+	}
+}
+
+func (s *frameworkSession) answerStore(answer *wire.StateAnswer, request string) func(state.Result) {
+	return func(r state.Result) {
+		if r.Err != nil {
+			s.refuse(r.Err, request)
+			return
+		}
+		answer.Version, _ = r.Value.(uint64)
+		s.send(answer, request)
+	}
+}
+
+func validStoreRequest(m *wire.StateRequest) error {
+	switch m.Op {
+	case "get", "put", "delete":
+		if m.Key == "" || len(m.Key) > maxKey || !offers.Printable(m.Key) {
+			return offers.Errorf(offers.BadMessage, "state: key is empty, not printable or longer than %d bytes", maxKey)
+		}
+	case "list":
+	default:
+		return offers.Errorf(offers.BadMessage, "state: op is %.20q; it is get, put, delete or list", m.Op)
+	}
+	if m.Op == "put" && len(m.Value) == 0 {
+		return offers.Errorf(offers.BadMessage, "state: put without a value")
+	}
+	if len(m.Value) > wire.MaxStateValue {
+		return offers.Errorf(offers.TooLarge, "state: the value of %s has %d bytes; at most %d", m.Key, len(m.Value), wire.MaxStateValue)
+	}
+	return nil
+}

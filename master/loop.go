@@ -1,0 +1,285 @@
+package master
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/replica"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+)
+
+// replicated is what the loop needs of the replica.
+type replicated interface {
+	Apply(term uint64, batch []state.Command) *replica.Future
+	State() *state.State
+	Term() uint64
+	VerifyLeader() error
+	LeadershipChanges() <-chan bool
+}
+
+var _ replicated = (*replica.Replica)(nil)
+
+// Bounds of the loop's queues. A full inbox makes the sessions wait, and so
+// their peers; a full pipeline makes the loop wait for the disk.
+const (
+	inboxSize    = 4096
+	pipelineSize = 64
+	turnSize     = 1024 // inputs handled before a turn is finished
+)
+
+// tick is how often the loop looks for what is overdue (silent agents,
+// frameworks past their deadline, unacknowledged updates).
+const tick = time.Second
+
+// loop is the one goroutine that owns the matcher while this master leads. It
+// drains what sessions and HTTP put into the inbox, asks the matcher once,
+// proposes ONE Raft entry for all of it, and acts when that is committed.
+// What was proposed is waited for by a second goroutine, in order, so that
+// the next turn need not wait.
+type loop struct {
+	// Static after construction.
+	config  loopConfig
+	replica replicated
+	logger  hclog.Logger
+
+	inbox     chan func(*leadership) // run by the loop; nil leadership: not leading
+	proposed  chan proposal
+	committed chan outcome
+	stopped   chan struct{} // closed when the loop has ended
+
+	// Owned by the loop.
+	lead *leadership
+}
+
+// loopConfig is what the loop needs of the master's configuration.
+type loopConfig struct {
+	name         string // of this master
+	address      string // HTTP, as others reach it
+	door         *door.Door
+	match        match.Config
+	agentTimeout time.Duration
+	removalEvery time.Duration
+	removalBurst int
+}
+
+// proposal is one Raft entry on its way.
+type proposal struct {
+	lead   *leadership
+	batch  []step
+	future *replica.Future
+}
+
+// step is one command and what follows once it is committed.
+type step struct {
+	command state.Command
+	then    func(state.Result) // may be nil
+}
+
+// outcome is a proposal that was decided.
+type outcome struct {
+	proposal
+	results []state.Result
+	err     error
+}
+
+func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
+	return &loop{
+		config: config, replica: r, logger: logger,
+		inbox:     make(chan func(*leadership), inboxSize),
+		proposed:  make(chan proposal, pipelineSize),
+		committed: make(chan outcome, pipelineSize),
+		stopped:   make(chan struct{}),
+	}
+}
+
+// run is the loop; it returns when ctx ends and everything it started has.
+func (l *loop) run(ctx context.Context) {
+	defer close(l.stopped)
+	go l.awaitCommits()
+	defer func() {
+		close(l.proposed)
+		for range l.committed { // until the committer has ended
+		}
+	}()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	due := time.NewTimer(time.Hour)
+	defer due.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			l.stepDown("this master stops")
+			return
+		case leads := <-l.replica.LeadershipChanges():
+			l.stepDown("this master leads no more")
+			if leads {
+				l.lead = newLeadership(l, l.replica.Term())
+			}
+		case in := <-l.inbox:
+			in(l.lead)
+			l.drain()
+		case out := <-l.committed:
+			l.conclude(out)
+		case <-ticker.C:
+			if l.lead != nil {
+				l.lead.tick(time.Now())
+			}
+		case <-due.C:
+		}
+		l.finishTurn(due)
+	}
+}
+
+// drain handles what has come meanwhile, so that it shares a turn.
+func (l *loop) drain() {
+	for range turnSize {
+		select {
+		case in := <-l.inbox:
+			in(l.lead)
+		case out := <-l.committed:
+			l.conclude(out)
+		default:
+			return
+		}
+	}
+}
+
+// finishTurn lets the matcher decide, sends what it decided and proposes what
+// the turn collected.
+func (l *loop) finishTurn(due *time.Timer) {
+	lead := l.lead
+	if lead == nil {
+		return
+	}
+	now := time.Now()
+	r := lead.match.Ready(now)
+	lead.sendReady(r)
+	if len(lead.turn) > 0 {
+		batch := lead.turn
+		lead.turn = nil
+		commands := make([]state.Command, len(batch))
+		for i := range batch {
+			commands[i] = batch[i].command
+		}
+		l.propose(proposal{lead, batch, l.replica.Apply(lead.term, commands)})
+	}
+	next := now.Add(time.Hour)
+	if at, ok := lead.match.Next(); ok {
+		next = at
+	}
+	if r.More {
+		next = now
+	}
+	due.Reset(max(next.Sub(now), 0))
+}
+
+// propose passes p to the committer. Where the pipeline is full it concludes
+// what was decided meanwhile, so that the two never wait for each other.
+func (l *loop) propose(p proposal) {
+	for {
+		select {
+		case l.proposed <- p:
+			return
+		case out := <-l.committed:
+			l.conclude(out)
+		}
+	}
+}
+
+// awaitCommits hands decided proposals back to the loop, in order, until there
+// will be no more.
+func (l *loop) awaitCommits() {
+	defer close(l.committed)
+	for p := range l.proposed {
+		results, err := p.future.Wait()
+		l.committed <- outcome{p, results, err}
+	}
+}
+
+// conclude acts on what was committed. After a failure nobody knows what the
+// others hold, so the soft state is dropped and built anew.
+func (l *loop) conclude(out outcome) {
+	if out.lead != l.lead || l.lead == nil {
+		return
+	}
+	if out.err != nil {
+		l.logger.Warn("what was proposed could not be committed", "error", out.err)
+		l.stepDown("the masters did not agree")
+		if l.replica.VerifyLeader() == nil {
+			l.lead = newLeadership(l, l.replica.Term())
+		}
+		return
+	}
+	l.lead.dirty = true
+	for i, s := range out.batch {
+		l.lead.applied(&s.command, out.results[i])
+		if s.then != nil {
+			s.then(out.results[i])
+		}
+	}
+}
+
+// stepDown drops everything that only a leader may hold. Frameworks and
+// agents find the next leader by themselves.
+func (l *loop) stepDown(reason string) {
+	if l.lead == nil {
+		return
+	}
+	l.logger.Info("gives up the leadership", "term", l.lead.term, "reason", reason)
+	l.lead.close(reason)
+	l.lead = nil
+}
+
+// enter hands an input to the loop and waits for room in its inbox; false
+// when the loop has ended.
+func (l *loop) enter(in func(*leadership)) bool {
+	select {
+	case l.inbox <- in:
+		return true
+	case <-l.stopped:
+		return false
+	}
+}
+
+// ask runs query in the loop and waits for its answer or for ctx. The error is
+// not_leader where this master does not lead.
+func ask[T any](ctx context.Context, l *loop, query func(*leadership, func(T, error))) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	in := func(lead *leadership) {
+		var none T
+		if lead == nil {
+			answers <- answer{none, errNotLeader()}
+			return
+		}
+		query(lead, func(v T, err error) { answers <- answer{v, err} })
+	}
+	var none T
+	select {
+	case l.inbox <- in:
+	case <-l.stopped:
+		return none, offers.Errorf(offers.Unavailable, "this master stops")
+	case <-ctx.Done():
+		return none, offers.Errorf(offers.Unavailable, "the request was given up")
+	}
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-l.stopped:
+		return none, offers.Errorf(offers.Unavailable, "this master stops")
+	case <-ctx.Done():
+		return none, offers.Errorf(offers.Unavailable, "the request was given up")
+	}
+}
+
+func errNotLeader() error {
+	return offers.Errorf(offers.NotLeader, "this master does not lead")
+}

@@ -1,0 +1,354 @@
+package master
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/replica"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// stage is a leading loop over a real replica, and peers over in-memory links.
+type stage struct {
+	testing.TB
+	*loop
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	d, err := door.Open(door.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := replica.Open(replica.Config{
+		Name: "m1", DataDir: t.TempDir(), Listen: "127.0.0.1:0", HTTP: "127.0.0.1:1", BootstrapExpect: 1,
+		Pace: 200 * time.Millisecond, Door: d, Logger: hclog.NewNullLogger(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLoop(loopConfig{
+		name: "m1", address: "127.0.0.1:1", door: d, match: match.Config{OfferTimeout: time.Minute},
+		agentTimeout: time.Minute, removalEvery: time.Second, removalBurst: 3,
+	}, r, hclog.NewNullLogger())
+	go l.run(t.Context())
+	t.Cleanup(func() {
+		<-l.stopped
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &stage{t, l}
+	for {
+		if _, err := l.picture(t.Context()); err == nil {
+			return s
+		}
+	}
+}
+
+// peer is a scripted framework or agent.
+type peer struct {
+	testing.TB
+	link wire.Link
+	from wire.Vocabulary
+}
+
+func (s *stage) connect(serve func(wire.Link, door.Principal), from wire.Vocabulary) *peer {
+	s.Helper()
+	theirs, ours := wire.Pipe(wire.Options{})
+	go serve(ours, door.Principal{})
+	s.Cleanup(func() { theirs.Close("done") })
+	return &peer{s.TB, theirs, from}
+}
+
+func (p *peer) send(m wire.Message, request string) {
+	p.Helper()
+	frame, err := wire.Encode(m, request)
+	if err != nil {
+		p.Fatal(err)
+	}
+	if err := p.link.Send(frame); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// expect returns the next message of type M and fails on an error message
+// that was not asked for.
+func expect[M wire.Message](p *peer) M {
+	p.Helper()
+	for {
+		frame, err := p.link.Receive()
+		if err != nil {
+			p.Fatalf("waiting for %T: %v", *new(M), err)
+		}
+		m, _, err := wire.Decode(p.from, frame)
+		if err != nil {
+			p.Fatal(err)
+		}
+		if want, ok := m.(M); ok {
+			return want
+		}
+		if e, ok := m.(*wire.ErrorMessage); ok {
+			p.Fatalf("waiting for %T: error %s: %s", *new(M), e.Code, e.Message)
+		}
+	}
+}
+
+func (s *stage) agent(name string, known ...wire.AgentTask) (*peer, offers.AgentID) {
+	s.Helper()
+	return s.agentAgain("", name, known...)
+}
+
+func (s *stage) agentAgain(id offers.AgentID, name string, known ...wire.AgentTask) (*peer, offers.AgentID) {
+	s.Helper()
+	p := s.connect(s.serveAgent, wire.ToAgent)
+	p.send(&wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: name, Host: "h", Total: offers.Inventory{Amounts: offers.Amounts{4000, 4 << 30}}}, Tasks: known}, "")
+	return p, expect[*wire.AgentRegistered](p).AgentID
+}
+
+func (s *stage) framework(id offers.FrameworkID) (*peer, offers.FrameworkID) {
+	s.Helper()
+	p := s.connect(s.serveFramework, wire.ToFramework)
+	p.send(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f", Role: "default"}}, "")
+	return p, expect[*wire.Registered](p).FrameworkID
+}
+
+func (p *peer) demand(text string) {
+	p.send(&wire.DemandMessage{Demands: []json.RawMessage{json.RawMessage(text)}}, "")
+}
+
+func (p *peer) accept(o wire.Offer, tasks ...string) {
+	m := &wire.Accept{OfferIDs: []offers.OfferID{o.ID}}
+	for _, t := range tasks {
+		m.Tasks = append(m.Tasks, json.RawMessage(t))
+	}
+	p.send(m, "")
+}
+
+func task(id string) string {
+	return fmt.Sprintf(`{"id":%q,"resources":{"cpus":1},"command":{"shell":"true"}}`, id)
+}
+
+func (p *peer) report(f offers.FrameworkID, id string, s offers.State, update string) {
+	p.send(&wire.Statuses{Statuses: []wire.TaskStatus{{Framework: f, Status: offers.Status{
+		Task: offers.TaskID(id), State: s, UpdateID: offers.UpdateID(update), Time: time.Now(),
+	}}}}, "")
+}
+
+// launched brings one task to the agent.
+func launched(s *stage, agent, f *peer, id string) {
+	s.Helper()
+	f.demand(`{"id":"d-` + id + `","count":1,"resources":{"cpus":1}}`)
+	f.accept(expect[*wire.OffersMessage](f).Offers[0], task(id))
+	if got := expect[*wire.Accepted](f).TaskIDs; len(got) != 1 || got[0] != offers.TaskID(id) {
+		s.Fatalf("accepted %v, want %s", got, id)
+	}
+	if got := expect[*wire.Launch](agent).Tasks; len(got) != 1 || got[0].Task.ID != offers.TaskID(id) {
+		s.Fatalf("launched %v, want %s", got, id)
+	}
+}
+
+func TestWayOfATask(t *testing.T) {
+	s := newStage(t)
+	agent, _ := s.agent("a1")
+	f, id := s.framework("")
+	launched(s, agent, f, "t1")
+	ref := offers.TaskRef{Framework: id, Task: "t1"}
+
+	agent.report(id, "t1", offers.Running, "u1")
+	agent.report(id, "t1", offers.Finished, "u2")
+	if got := expect[*wire.Update](f).Status; got.State != offers.Running {
+		t.Fatalf("the first update is %s, want running", got.State)
+	}
+	f.send(&wire.Acknowledge{TaskID: "t1", UpdateID: "u2"}, "") // not the one under way
+	f.send(&wire.Acknowledge{TaskID: "t1", UpdateID: "u1"}, "")
+	if got := expect[*wire.Update](f).Status; got.State != offers.Finished {
+		t.Fatalf("the second update is %s, want finished", got.State)
+	}
+	if got := expect[*wire.AcknowledgeStatus](agent).Acknowledged[0].UpdateID; got != "u1" {
+		t.Fatalf("the agent hears that %s is acknowledged, want u1", got)
+	}
+	if rec := s.replica.State().Task(ref); rec.End == nil || rec.Acknowledged {
+		t.Fatal("the end is delivered before it is durable, or acknowledged by nobody")
+	}
+	f.send(&wire.Acknowledge{TaskID: "t1", UpdateID: "u2"}, "")
+	if got := expect[*wire.AcknowledgeStatus](agent).Acknowledged[0].UpdateID; got != "u2" {
+		t.Fatalf("the agent hears that %s is acknowledged, want u2", got)
+	}
+}
+
+func TestFrameworkComesBackAndFencesTheFirst(t *testing.T) {
+	s := newStage(t)
+	agent, _ := s.agent("a1")
+	first, id := s.framework("")
+	launched(s, agent, first, "t1")
+	agent.report(id, "t1", offers.Running, "u1")
+	expect[*wire.Update](first)
+
+	second, again := s.framework(id)
+	if again != id {
+		t.Fatalf("came back as %s, want %s", again, id)
+	}
+	if got := expect[*wire.Update](second).Status; got.UpdateID != "u1" {
+		t.Fatalf("the unacknowledged update was not sent again, but %+v", got)
+	}
+	frame, err := first.link.Receive()
+	if m, _, derr := wire.Decode(wire.ToFramework, frame); err != nil || derr != nil || m.(*wire.ErrorMessage).Code != offers.FailedOver {
+		t.Fatalf("the first connection got %s %v, want failed_over", frame, err)
+	}
+}
+
+func TestAgentThatMissedALaunchGetsItOnReturn(t *testing.T) {
+	s := newStage(t)
+	agent, aid := s.agent("a1")
+	f, id := s.framework("")
+	launched(s, agent, f, "seen")
+	launched(s, agent, f, "missed")
+	agent.link.Close("the network broke")
+	again, _ := s.agentAgain(aid, "a1",
+		wire.AgentTask{TaskRef: offers.TaskRef{Framework: id, Task: "seen"}, State: offers.Running},
+		wire.AgentTask{TaskRef: offers.TaskRef{Framework: id, Task: "stray"}, State: offers.Running})
+	if got := expect[*wire.Launch](again).Tasks; len(got) != 1 || got[0].Task.ID != "missed" {
+		t.Fatalf("launched %+v, want the one it missed", got)
+	}
+	f.send(&wire.Reconcile{TaskIDs: []offers.TaskID{"seen", "nobody"}}, "")
+	if got := expect[*wire.Update](f).Status; got.State != offers.Running || got.UpdateID != "" {
+		t.Fatalf("reconcile says %+v, want running", got)
+	}
+	if got := expect[*wire.Update](f).Status; got.State != offers.Dropped || got.Reason != offers.ReasonUnknownTask {
+		t.Fatalf("reconcile of an unknown task says %+v", got)
+	}
+	expect[*wire.Reconciled](f)
+}
+
+func TestAgentWithNewFolderReplacesTheOld(t *testing.T) {
+	s := newStage(t)
+	agent, _ := s.agent("a1")
+	f, _ := s.framework("")
+	launched(s, agent, f, "t1")
+	s.agent("a1")
+	if got := expect[*wire.Update](f).Status; got.State != offers.Gone || got.UpdateID == "" {
+		t.Fatalf("update is %+v, want gone", got)
+	}
+}
+
+func TestKillIsDurableAndReachesTheAgent(t *testing.T) {
+	s := newStage(t)
+	agent, aid := s.agent("a1")
+	f, id := s.framework("")
+	launched(s, agent, f, "t1")
+	f.send(&wire.Kill{TaskID: "t1"}, "")
+	if got := expect[*wire.KillTask](agent); got.Task != "t1" {
+		t.Fatalf("kill names %s", got.Task)
+	}
+	agent.link.Close("the network broke")
+	again, _ := s.agentAgain(aid, "a1", wire.AgentTask{TaskRef: offers.TaskRef{Framework: id, Task: "t1"}, State: offers.Running})
+	if got := expect[*wire.KillTask](again); got.Task != "t1" {
+		t.Fatalf("after its return the kill names %s", got.Task)
+	}
+}
+
+func TestBadRequestsDisturbNothing(t *testing.T) {
+	s := newStage(t)
+	s.agent("a1")
+	f := s.connect(s.serveFramework, wire.ToFramework)
+	code := func(frame, want string) {
+		t.Helper()
+		if err := f.link.Send([]byte(frame)); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			answer, err := f.link.Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, env, err := wire.Decode(wire.ToFramework, answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e, ok := m.(*wire.ErrorMessage); ok {
+				if string(e.Code) != want || e.Message == "" {
+					t.Fatalf("%s: got %s (%s), want %s", frame, e.Code, e.Message, want)
+				}
+				if env.RequestID != "r" && frame[0] == '{' {
+					t.Fatalf("%s: the answer does not echo the request id", frame)
+				}
+				return
+			}
+		}
+	}
+	code(`{"type":"suppress","request_id":"r"}`, "not_registered")
+	code(`nonsense`, "bad_message")
+	code(`{"type":"register","request_id":"r","framework":{"name":""}}`, "bad_message")
+	code(`{"type":"register","request_id":"r","framework":{"name":"x","role":"a//b"}}`, "bad_message")
+	code(`{"type":"register","request_id":"r","framework":{"name":"x","id":"f09999-beef"}}`, "unknown_framework")
+	f.send(&wire.Register{Framework: wire.FrameworkInfo{Name: "f"}}, "")
+	expect[*wire.Registered](f)
+	code(`{"type":"register","request_id":"r","framework":{"name":"x"}}`, "bad_message")
+	code(`{"type":"whatever","request_id":"r"}`, "unknown_type")
+	code(`{"type":"demand","request_id":"r","demands":[{"id":"x","count":1,"resources":{"cpus":-1}}]}`, "bad_demand")
+	code(`{"type":"accept","request_id":"r","offer_ids":["o1-1"],"tasks":[]}`, "offer_gone")
+	code(`{"type":"kill","request_id":"r","task_id":"nobody"}`, "unknown_task")
+	code(`{"type":"state","request_id":"r","op":"steal","key":"k"}`, "bad_message")
+	f.demand(`{"id":"d","count":1,"resources":{"cpus":1}}`)
+	expect[*wire.OffersMessage](f)
+}
+
+func TestStoreComparesAndSets(t *testing.T) {
+	s := newStage(t)
+	f, _ := s.framework("")
+	zero := uint64(0)
+	f.send(&wire.StateRequest{Op: "put", Key: "k", Value: json.RawMessage(`{"a":1}`), Version: &zero}, "")
+	if got := expect[*wire.StateAnswer](f); got.Version != 1 {
+		t.Fatalf("put made version %d, want 1", got.Version)
+	}
+	f.send(&wire.StateRequest{Op: "get", Key: "k"}, "")
+	if got := expect[*wire.StateAnswer](f); string(got.Value) != `{"a":1}` || got.Version != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	f.send(&wire.StateRequest{Op: "put", Key: "k", Value: json.RawMessage(`2`), Version: &zero}, "")
+	frame, _ := f.link.Receive()
+	if m, _, _ := wire.Decode(wire.ToFramework, frame); m.(*wire.ErrorMessage).Code != offers.VersionConflict {
+		t.Fatalf("a put on an old version got %s", frame)
+	}
+}
+
+func TestTeardownKillsAndRefusesTheID(t *testing.T) {
+	s := newStage(t)
+	agent, _ := s.agent("a1")
+	f, id := s.framework("")
+	launched(s, agent, f, "t1")
+	f.send(&wire.Teardown{}, "")
+	if got := expect[*wire.KillTask](agent); got.Task != "t1" {
+		t.Fatalf("kill names %s", got.Task)
+	}
+	again := s.connect(s.serveFramework, wire.ToFramework)
+	again.send(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, "")
+	frame, _ := again.link.Receive()
+	if m, _, _ := wire.Decode(wire.ToFramework, frame); m.(*wire.ErrorMessage).Code != offers.FrameworkRemoved {
+		t.Fatalf("a removed framework got %s", frame)
+	}
+}
+
+func TestOperatorsCommandsReachTheMatcher(t *testing.T) {
+	s := newStage(t)
+	s.agent("a1")
+	f, _ := s.framework("")
+	limit := &offers.RoleSettings{Weight: 1, Quota: offers.Quota{Limit: offers.QuotaAmounts{"cpus": 2000}}}
+	results, err := s.command(t.Context(), state.Command{SetRole: &state.SetRole{Role: "default", Settings: limit}})
+	if err != nil || results[0].Err != nil {
+		t.Fatal(err, results)
+	}
+	f.demand(`{"id":"d","count":9,"resources":{"cpus":1}}`)
+	if got := expect[*wire.OffersMessage](f).Offers[0].Resources.Amounts[offers.CPUs]; got != 2000 {
+		t.Fatalf("offered %d thousandths of a cpu, want the limit of 2000", got)
+	}
+}
