@@ -86,7 +86,7 @@ func (a Amounts) Within(b Amounts) bool {
 func ParseScalar(s Scalar, text string) (int64, error) {
 	switch s {
 	case CPUs:
-		return exact(text, 1000, "finer than a thousandth")
+		return exact(text, text, 1000, "finer than a thousandth")
 	case Bandwidth:
 		return parseUnits(text, bandwidthUnits)
 	default:
@@ -128,30 +128,31 @@ var bandwidthUnits = []unit{
 func parseUnits(text string, units []unit) (int64, error) {
 	for _, u := range units {
 		if number, found := strings.CutSuffix(text, u.suffix); found {
-			return exact(strings.TrimSpace(number), u.factor, "not a whole number of units")
+			return exact(strings.TrimSpace(number), text, u.factor, "not a whole number of units")
 		}
 	}
-	return exact(text, 1, "not a whole number")
+	return exact(text, text, 1, "not a whole number")
 }
 
-// exact returns text*factor, which must be a whole number from 0 to
-// MaxAmount. It never passes through floating point.
-func exact(text string, factor int64, tooFine string) (int64, error) {
-	if !plainNumber(text) {
-		return 0, fmt.Errorf("%q is not an amount", clip(text))
+// exact returns number*factor, which must be a whole number from 0 to
+// MaxAmount. It never passes through floating point; messages quote what was
+// written.
+func exact(number, written string, factor int64, tooFine string) (int64, error) {
+	if !plainNumber(number) {
+		return 0, fmt.Errorf("%q is not an amount", clip(written))
 	}
-	r, ok := new(big.Rat).SetString(text)
+	r, ok := new(big.Rat).SetString(number)
 	if !ok {
-		return 0, fmt.Errorf("%q is not an amount", clip(text))
+		return 0, fmt.Errorf("%q is not an amount", clip(written))
 	}
 	r.Mul(r, new(big.Rat).SetInt64(factor))
 	switch {
 	case r.Sign() < 0:
-		return 0, fmt.Errorf("%s is negative", text)
+		return 0, fmt.Errorf("%s is negative", clip(written))
 	case !r.IsInt():
-		return 0, fmt.Errorf("%s is %s", text, tooFine)
+		return 0, fmt.Errorf("%s is %s", clip(written), tooFine)
 	case !r.Num().IsInt64() || r.Num().Int64() > MaxAmount:
-		return 0, fmt.Errorf("%s is too large", text)
+		return 0, fmt.Errorf("%s is too large", clip(written))
 	}
 	return r.Num().Int64(), nil
 }

@@ -241,7 +241,7 @@ func (g *Grant) UnmarshalJSON(data []byte) error {
 	if in.Share == "" {
 		return nil
 	}
-	share, err := exact(string(in.Share), FullShare, "finer than a thousandth")
+	share, err := exact(string(in.Share), string(in.Share), FullShare, "finer than a thousandth")
 	if err != nil || share > FullShare {
 		return fmt.Errorf("device grant: share %s is out of range", in.Share)
 	}

@@ -63,7 +63,7 @@ func (r Role) Validate() error {
 	}
 	for _, p := range parts {
 		if !wordy(p, 64) || p == "." || p == ".." {
-			return fmt.Errorf("role %q: each part is 1 to 64 of A-Z a-z 0-9 . _ -, and not . or ..", clip(string(r)))
+			return fmt.Errorf("role %q: each part is 1 to 64 of A-Z a-z 0-9 . _ -, and neither . nor .. alone", clip(string(r)))
 		}
 	}
 	return nil

@@ -59,7 +59,7 @@ func (t *Task) UnmarshalJSON(data []byte) error {
 // Validate refuses ids outside [A-Za-z0-9._-]{1,128}, "." and "..".
 func (id TaskID) Validate() error {
 	if !wordy(string(id), 128) || id == "." || id == ".." {
-		return fmt.Errorf("task id %q: 1 to 128 of A-Z a-z 0-9 . _ -, and not . or ..", clip(string(id)))
+		return fmt.Errorf("task id %q: 1 to 128 of A-Z a-z 0-9 . _ -, and neither . nor .. alone", clip(string(id)))
 	}
 	return nil
 }

@@ -152,7 +152,10 @@ func (d *Door) Token() string { return d.config.Token }
 
 // Who returns the principal of an HTTP request.
 func (d *Door) Who(r *http.Request) Principal {
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return Principal{}
+	}
 	return d.Bearer(token)
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -124,13 +125,20 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 	ws, resp, err := d.DialContext(ctx, url, header)
 	if err != nil {
 		if resp != nil && resp.StatusCode == http.StatusTemporaryRedirect {
-			at := strings.Replace(resp.Header.Get("Location"), "http", "ws", 1)
+			at := resp.Header.Get("Location")
+			if rest, found := strings.CutPrefix(at, "http"); found {
+				at = "ws" + rest // and https becomes wss
+			}
 			return nil, &RedirectError{Location: at}
 		}
 		if resp != nil {
 			return nil, &StatusError{URL: url, Status: resp.StatusCode}
 		}
 		return nil, fmt.Errorf("dial %s: %w", url, err)
+	}
+	if ws.Subprotocol() != protocol {
+		_ = ws.Close()
+		return nil, fmt.Errorf("dial %s: who answers does not speak %s", url, protocol)
 	}
 	return newConn(ws, opts), nil
 }
@@ -170,11 +178,22 @@ func (c *Conn) Send(frame []byte) error {
 func (c *Conn) Receive() ([]byte, error) {
 	_, frame, err := c.ws.ReadMessage()
 	if err != nil {
+		if errors.Is(err, websocket.ErrReadLimit) {
+			c.drain()
+		}
 		c.end("the connection broke")
 		return nil, fmt.Errorf("receive: %w", err)
 	}
 	c.heard()
 	return frame, nil
+}
+
+// drain reads on for a bounded time after a message over the limit: closing
+// with unread bytes would reset the connection, and the peer could lose the
+// close frame that says why.
+func (c *Conn) drain() {
+	_ = c.ws.SetReadDeadline(time.Now().Add(closeTimeout))
+	_, _ = io.Copy(io.Discard, c.ws.NetConn())
 }
 
 // Close implements [Link].
@@ -199,7 +218,7 @@ func (c *Conn) write() {
 	for {
 		select {
 		case frame := <-c.out:
-			if !c.put(frame, writeTimeout) {
+			if !c.put(frame, time.Now().Add(writeTimeout)) {
 				return
 			}
 		case <-ping.C:
@@ -214,8 +233,8 @@ func (c *Conn) write() {
 	}
 }
 
-func (c *Conn) put(frame []byte, limit time.Duration) bool {
-	_ = c.ws.SetWriteDeadline(time.Now().Add(limit))
+func (c *Conn) put(frame []byte, deadline time.Time) bool {
+	_ = c.ws.SetWriteDeadline(deadline)
 	if err := c.ws.WriteMessage(websocket.TextMessage, frame); err != nil {
 		c.end("the connection broke")
 		return false
@@ -223,17 +242,20 @@ func (c *Conn) put(frame []byte, limit time.Duration) bool {
 	return true
 }
 
-// finish sends what is still queued, in bounded time, and the close frame.
+// finish sends what is still queued and the close frame. All of it together
+// has closeTimeout, or a peer that reads just fast enough would hold up Close
+// for as long as the queue is deep.
 func (c *Conn) finish() {
+	deadline := time.Now().Add(closeTimeout)
 	for {
 		select {
 		case frame := <-c.out:
-			if !c.put(frame, closeTimeout) {
+			if !c.put(frame, deadline) {
 				return
 			}
 		default:
 			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, c.reason[:min(len(c.reason), 120)])
-			_ = c.ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(closeTimeout))
+			_ = c.ws.WriteControl(websocket.CloseMessage, bye, deadline)
 			return
 		}
 	}

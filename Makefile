@@ -1,0 +1,88 @@
+# Needs Go and make. git, where it is there, only names the version; a C
+# compiler is needed for the race detector alone.
+
+GO           ?= go
+FUZZTIME     ?= 5s
+BENCH        ?= .
+BENCHTIME    ?= 1s
+GOFLAGS_TEST ?=
+PACKAGES     ?= ./...
+STATICCHECK  := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# The version comes from git below, so Go need not ask git, which refuses
+# checkouts that belong to another user.
+ifeq (,$(findstring -buildvcs,$(GOFLAGS)))
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+endif
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+MODULE  := github.com/ringmaster-project/ringmaster
+LDFLAGS := -s -w $(if $(VERSION),-X $(MODULE)/cli.Version=$(VERSION))
+SHIM    := agent/process/shim
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: shim ## build bin/ringmaster and the example framework bin/treecount
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ringmaster ./cli/ringmaster
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/treecount ./framework/example/treecount
+
+# The program that watches one task; the agent embeds it.
+.PHONY: shim
+shim:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(SHIM)/embedded/shim ./$(SHIM)
+
+.PHONY: run
+run: build ## a cluster of one with real work in it, which stays up
+	bin/ringmaster dev --stay -- bin/treecount --tree "$$($(GO) env GOROOT)/src"
+
+.PHONY: demo
+demo: build ## the same, ending with the result of the work
+	bin/ringmaster dev -- bin/treecount --tree "$$($(GO) env GOROOT)/src"
+
+# -v, because Go keeps to itself otherwise what was skipped and why.
+.PHONY: test
+test: shim ## run all tests; what needs root or Docker runs where they are
+	@{ $(GO) test -v $(GOFLAGS_TEST) $(PACKAGES) 2>&1; echo "go test ended with $$?"; } | awk -f .ci/tests.awk
+
+.PHONY: race
+race: ## run all tests under the race detector
+	@$(MAKE) --no-print-directory test GOFLAGS_TEST='-race $(GOFLAGS_TEST)'
+
+.PHONY: fmt
+fmt: ## say which files are not formatted
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "run gofmt -w on: $$unformatted"; exit 1; }
+
+.PHONY: vet
+vet: ## run go vet
+	$(GO) vet $(PACKAGES)
+
+.PHONY: lint
+lint: fmt vet ## check the format, run go vet and staticcheck
+	$(GO) run $(STATICCHECK) $(PACKAGES)
+
+.PHONY: fuzz
+fuzz: shim ## run every fuzz target for FUZZTIME (5s)
+	@set -e; \
+	for package in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(PACKAGES)); do \
+		for target in $$($(GO) test -vet=off -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			$(GO) test -vet=off -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+.PHONY: bench
+bench: shim ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)
+
+.PHONY: cover
+cover: shim ## measure what the tests cover, into bin/cover.out
+	@mkdir -p bin
+	$(GO) test -coverpkg=./... -coverprofile=bin/cover.out $(PACKAGES)
+	$(GO) tool cover -func=bin/cover.out | tail -1
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin $(SHIM)/embedded/shim

@@ -1,0 +1,253 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+const protocol = wire.FrameworkProtocol
+
+// serve starts a server that hands every upgraded connection to accepted.
+func serve(t testing.TB, opts wire.Options) (url string, accepted <-chan *wire.Conn) {
+	t.Helper()
+	conns := make(chan *wire.Conn, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, err := wire.Upgrade(w, r, protocol, opts); err == nil {
+			conns <- c
+		}
+	}))
+	t.Cleanup(server.Close)
+	return "ws" + strings.TrimPrefix(server.URL, "http"), conns
+}
+
+func connect(t testing.TB, opts wire.Options) (client, server wire.Link) {
+	t.Helper()
+	url, accepted := serve(t, opts)
+	c, err := wire.Dial(context.Background(), url, protocol, nil, nil, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := <-accepted
+	t.Cleanup(func() {
+		c.Close("the test ends")
+		s.Close("the test ends")
+		noWriters(t)
+	})
+	return c, s
+}
+
+// noWriters checks that no goroutine of a connection outlives its Close. The
+// last instructions of a goroutine come after what Close waits for, hence the
+// patience.
+func noWriters(t testing.TB) {
+	t.Helper()
+	stacks := make([]byte, 1<<20)
+	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+		all := string(stacks[:runtime.Stack(stacks, true)])
+		n := strings.Count(all, "wire.(*Conn).write(")
+		if n == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d writers are left after Close:\n%s", n, all)
+		}
+	}
+}
+
+// The contract of Link, held by both implementations.
+func TestLinks(t *testing.T) {
+	for name, makeLinks := range map[string]func(testing.TB, wire.Options) (a, b wire.Link){
+		"conn": connect,
+		"conn from the server": func(t testing.TB, opts wire.Options) (a, b wire.Link) {
+			b, a = connect(t, opts)
+			return a, b
+		},
+		"pipe": func(_ testing.TB, opts wire.Options) (a, b wire.Link) { return wire.Pipe(opts) },
+	} {
+		for what, check := range map[string]func(testing.TB, wire.Link, wire.Link){
+			"order": keepsOrder, "close flushes": closeFlushes, "close ends": closeEnds, "concurrent": sendsConcurrently,
+			"both ways": carriesBothWays, "close while receiving": closesWhileReceiving, "close beside send": closesBesideSend,
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				a, b := makeLinks(t, wire.Options{})
+				check(t, a, b)
+			})
+		}
+		t.Run(name+"/slow reader", func(t *testing.T) {
+			a, b := makeLinks(t, wire.Options{Queue: 4})
+			cutsSlowReader(t, a, b)
+		})
+	}
+}
+
+func mustSend(t testing.TB, l wire.Link, frame string) {
+	t.Helper()
+	if err := l.Send([]byte(frame)); err != nil {
+		t.Fatalf("send %.20s: %v", frame, err)
+	}
+}
+
+func wantFrame(t testing.TB, l wire.Link, want string) {
+	t.Helper()
+	if got, err := l.Receive(); err != nil || string(got) != want {
+		t.Fatalf("received %.40q, %v; want %.40q", got, err, want)
+	}
+}
+
+func keepsOrder(t testing.TB, a, b wire.Link) {
+	for i := range 1000 {
+		mustSend(t, a, fmt.Sprint(i))
+	}
+	for i := range 1000 {
+		wantFrame(t, b, fmt.Sprint(i))
+	}
+}
+
+func carriesBothWays(t testing.TB, a, b wire.Link) {
+	for _, size := range []int{0, 1, 125, 126, 65535, 65536, wire.MaxMessage} {
+		frame := strings.Repeat("x", size)
+		mustSend(t, a, frame)
+		wantFrame(t, b, frame)
+		mustSend(t, b, frame)
+		wantFrame(t, a, frame)
+	}
+}
+
+// What was sent before Close arrives; then the other end learns of it.
+func closeFlushes(t testing.TB, a, b wire.Link) {
+	for i := range 100 {
+		mustSend(t, a, fmt.Sprint(i))
+	}
+	received := make(chan error)
+	go func() {
+		for i := range 100 {
+			if got, err := b.Receive(); err != nil || string(got) != fmt.Sprint(i) {
+				received <- fmt.Errorf("frame %d is %q: %w", i, got, err)
+				return
+			}
+		}
+		if frame, err := b.Receive(); err == nil {
+			received <- fmt.Errorf("received %q after the end", frame)
+			return
+		}
+		received <- nil
+	}()
+	a.Close("done")
+	if err := <-received; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func closeEnds(t testing.TB, a, b wire.Link) {
+	a.Close("done")
+	a.Close("again")
+	if err := a.Send([]byte("x")); !errors.Is(err, wire.ErrClosed) {
+		t.Errorf("send after Close: %v", err)
+	}
+	if frame, err := a.Receive(); err == nil {
+		t.Errorf("received %q after Close", frame)
+	}
+	if frame, err := b.Receive(); err == nil {
+		t.Errorf("the other end received %q", frame)
+	}
+	if err := b.Send([]byte("x")); !errors.Is(err, wire.ErrClosed) {
+		t.Errorf("send at the other end, which saw the end: %v", err)
+	}
+	b.Close("done")
+}
+
+func sendsConcurrently(t testing.TB, a, b wire.Link) {
+	const senders, each = 8, 200
+	var all sync.WaitGroup
+	for s := range senders {
+		all.Go(func() {
+			for i := range each {
+				if err := a.Send(fmt.Appendf(nil, "%d %d", s, i)); err != nil {
+					t.Errorf("sender %d: %v", s, err)
+				}
+			}
+		})
+	}
+	var next [senders]int
+	for range senders * each {
+		frame, err := b.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s, i int
+		if _, err := fmt.Sscan(string(frame), &s, &i); err != nil || i != next[s] {
+			t.Fatalf("received %q, want frame %d of that sender (%v)", frame, next[s], err)
+		}
+		next[s]++
+	}
+	all.Wait()
+}
+
+func closesWhileReceiving(t testing.TB, a, b wire.Link) {
+	ended := make(chan error, 2)
+	for _, l := range []wire.Link{a, b} {
+		go func() {
+			_, err := l.Receive()
+			ended <- err
+		}()
+	}
+	a.Close("done")
+	for range 2 {
+		if <-ended == nil {
+			t.Error("Receive returned a frame that nobody sent")
+		}
+	}
+}
+
+func closesBesideSend(t testing.TB, a, b wire.Link) {
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for a.Send([]byte("x")) == nil {
+			}
+		})
+	}
+	all.Go(func() {
+		for {
+			if _, err := b.Receive(); err != nil {
+				return
+			}
+		}
+	})
+	runtime.Gosched() // so that Close meets senders in full flight
+	a.Close("done")
+	all.Wait()
+}
+
+// A reader that does not read fills the bounded queue and is cut off; the
+// sender is never blocked.
+func cutsSlowReader(t testing.TB, a, b wire.Link) {
+	frame := make([]byte, 1<<20)
+	var err error
+	sent := 0
+	for err == nil && sent < 10_000 {
+		err = a.Send(frame)
+		sent++
+	}
+	if !errors.Is(err, wire.ErrSlow) {
+		t.Fatalf("after %d frames: %v, want ErrSlow", sent, err)
+	}
+	if err := a.Send(frame); !errors.Is(err, wire.ErrClosed) {
+		t.Errorf("send after the cut: %v", err)
+	}
+	for err = nil; err == nil; {
+		_, err = b.Receive()
+	}
+	a.Close("done")
+	b.Close("done")
+}
