@@ -1,6 +1,7 @@
 package master
 
 import (
+	"sync"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -29,8 +30,9 @@ const heartbeatEvery = 5 * time.Second
 func (l *loop) serveFramework(link wire.Link, p door.Principal) {
 	s := &frameworkSession{session: session{loop: l, link: link, principal: p, door: l.config.door, prefix: door.Framework},
 		settled: make(chan struct{}, 1)}
-	beats := make(chan struct{})
-	go s.beat(beats)
+	done := make(chan struct{})
+	var beats sync.WaitGroup
+	beats.Go(func() { s.beat(done) })
 	s.read(wire.FromFramework, func(msg wire.Message, request string) bool {
 		work := s.prepare(msg, request)
 		if !l.enter(func(lead *leadership) { s.handle(lead, work) }) {
@@ -43,7 +45,8 @@ func (l *loop) serveFramework(link wire.Link, p door.Principal) {
 	})
 	l.enter(func(lead *leadership) { s.end(lead) })
 	link.Close("the connection ended")
-	close(beats)
+	close(done)
+	beats.Wait()
 }
 
 // beat sends heartbeats until done is closed.

@@ -42,8 +42,9 @@ func (s *session) refuse(err error, requestID string) {
 	s.send(&wire.ErrorMessage{Code: known.Code, Message: known.Message}, requestID)
 }
 
-// cut ends the connection without waiting, since the loop must not.
-func (s *session) cut(reason string) { go s.link.Close(reason) }
+// cut ends the connection without waiting, since the loop must not; its reader
+// then does.
+func (s *session) cut(reason string) { s.link.End(reason) }
 
 // read reads messages until the link ends. handle is called for each one that
 // could be read and may pass; it reports false to end the session.

@@ -26,6 +26,9 @@ type Link interface {
 	// goroutines have ended. Only the first call has an effect; it is safe
 	// beside Send and Receive, which fail from then on.
 	Close(reason string)
+	// End begins what Close does and does not wait, for callers that must not;
+	// somebody calls Close all the same.
+	End(reason string)
 }
 
 // Why a link does not send.
@@ -168,7 +171,7 @@ func (c *Conn) Send(frame []byte) error {
 	case c.out <- frame:
 		return nil
 	default:
-		c.end("too slow a reader")
+		c.End("too slow a reader")
 		_ = c.ws.UnderlyingConn().Close()
 		return ErrSlow
 	}
@@ -181,7 +184,7 @@ func (c *Conn) Receive() ([]byte, error) {
 		if errors.Is(err, websocket.ErrReadLimit) {
 			c.drain()
 		}
-		c.end("the connection broke")
+		c.End("the connection broke")
 		return nil, fmt.Errorf("receive: %w", err)
 	}
 	c.heard()
@@ -198,11 +201,12 @@ func (c *Conn) drain() {
 
 // Close implements [Link].
 func (c *Conn) Close(reason string) {
-	c.end(reason)
+	c.End(reason)
 	<-c.ended
 }
 
-func (c *Conn) end(reason string) {
+// End implements [Link].
+func (c *Conn) End(reason string) {
 	c.closing.Do(func() {
 		c.reason = reason
 		close(c.stop)
@@ -223,7 +227,7 @@ func (c *Conn) write() {
 			}
 		case <-ping.C:
 			if c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) != nil {
-				c.end("the connection broke")
+				c.End("the connection broke")
 				return
 			}
 		case <-c.stop:
@@ -236,7 +240,7 @@ func (c *Conn) write() {
 func (c *Conn) put(frame []byte, deadline time.Time) bool {
 	_ = c.ws.SetWriteDeadline(deadline)
 	if err := c.ws.WriteMessage(websocket.TextMessage, frame); err != nil {
-		c.end("the connection broke")
+		c.End("the connection broke")
 		return false
 	}
 	return true

@@ -62,4 +62,7 @@ func (p *pipeEnd) Receive() ([]byte, error) {
 }
 
 // Close implements [Link].
-func (p *pipeEnd) Close(string) { p.shared.once.Do(func() { close(p.shared.closed) }) }
+func (p *pipeEnd) Close(reason string) { p.End(reason) }
+
+// End implements [Link].
+func (p *pipeEnd) End(string) { p.shared.once.Do(func() { close(p.shared.closed) }) }
