@@ -82,7 +82,10 @@ func (a *api) proxy(ag *state.Agent, path string, query url.Values) http.Handler
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pr.Out.URL = &url.URL{Scheme: scheme, Host: ag.Address, Path: path, RawQuery: query.Encode()}
 			pr.Out.Host = ag.Address
-			pr.Out.Header = a.door.Header()
+			pr.Out.Header = http.Header{}
+			if ag.Secure || !a.door.Secure() { // the token never leaves TLS
+				pr.Out.Header = a.door.Header()
+			}
 			for _, name := range []string{"Range", "If-Range"} {
 				if v := pr.In.Header.Get(name); v != "" {
 					pr.Out.Header.Set(name, v)

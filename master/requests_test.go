@@ -326,3 +326,35 @@ func TestSandboxIsPassedOnFromTheAgent(t *testing.T) {
 		t.Errorf("a dead agent: %d %s", status, text)
 	}
 }
+
+// Whatever an operator's body holds, it is refused or comes to settings that
+// are in range and read back the same.
+func FuzzRoleOrder(f *testing.F) {
+	f.Add(`{"weight": 2.5, "quota": {"limit": {"cpus": 1.5, "mem": "1GiB"}, "guarantee": {"gpu": 7}}}`)
+	f.Add(`{"quota": {"limit": {"cpus": "1e3"}}}`)
+	f.Add(`{"weight": null, "quota": null}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		read := func(body string) (offers.RoleSettings, error) {
+			var order roleOrder
+			r := httptest.NewRequest("PUT", "/v1/roles/x", strings.NewReader(body))
+			if err := readBody(r, &order); err != nil {
+				return offers.RoleSettings{}, err
+			}
+			return order.settings()
+		}
+		s, err := read(body)
+		if err != nil {
+			return
+		}
+		if err := s.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := json.Marshal(map[string]any{"weight": s.Weight, "quota": shownQuota{showKinds(s.Quota.Limit), showKinds(s.Quota.Guarantee)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := read(string(again)); err != nil || !reflect.DeepEqual(back, s) {
+			t.Errorf("%s became %+v, then %s and %+v, %v", body, s, again, back, err)
+		}
+	})
+}

@@ -12,7 +12,7 @@ import (
 
 // Future is a batch on its way to a majority.
 type Future struct {
-	replica *Replica
+	gate    *gate
 	raft    raft.ApplyFuture // nil when the batch was refused at once
 	once    sync.Once
 	outcome outcome
@@ -27,12 +27,12 @@ func (r *Replica) Apply(term uint64, batch []state.Command) *Future {
 	if err != nil {
 		return &Future{outcome: outcome{err: offers.Errorf(offers.Internal, "encode the commands: %v", err)}}
 	}
-	if r.inFlight.Add(1) > maxInFlight {
-		r.inFlight.Add(-1)
-		return &Future{outcome: outcome{err: offers.Errorf(offers.Unavailable, "%d batches wait for a majority of the masters already", maxInFlight)}}
-	}
+	f := &Future{gate: &r.gate}
 	// Raft's queue holds maxAppendEntries, so with fewer in flight this never waits.
-	return &Future{replica: r, raft: r.raft.Apply(data, 0)}
+	if err := r.gate.propose(f, func() { f.raft = r.raft.Apply(data, 0) }); err != nil {
+		return &Future{outcome: outcome{err: err}}
+	}
+	return f
 }
 
 // Wait returns the results of the batch's commands, one each, once the batch
@@ -48,7 +48,7 @@ func (f *Future) Wait() ([]state.Result, error) {
 		} else {
 			f.outcome = f.raft.Response().(outcome)
 		}
-		f.replica.inFlight.Add(-1)
+		f.gate.decided(f)
 	})
 	return f.outcome.results, f.outcome.err
 }
@@ -71,7 +71,7 @@ func failure(err error) error {
 	case errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrAbortedByRestore):
 		return offers.Errorf(offers.Unavailable, "leadership was lost before a majority of the masters agreed")
 	case errors.Is(err, raft.ErrRaftShutdown):
-		return offers.Errorf(offers.Unavailable, "this master stops")
+		return errStops()
 	default:
 		return offers.Errorf(offers.Unavailable, "raft: %v", err)
 	}
@@ -80,10 +80,16 @@ func failure(err error) error {
 // VerifyLeader asks a majority whether this master still leads; nil makes a
 // read of State that follows it consistent. Without a majority it fails within
 // half of Config.Pace.
-func (r *Replica) VerifyLeader() error { return failure(r.raft.VerifyLeader().Error()) }
+func (r *Replica) VerifyLeader() error {
+	return r.gate.through(func() error { return failure(r.raft.VerifyLeader().Error()) })
+}
 
 // Barrier returns once everything that was committed before is in State.
-func (r *Replica) Barrier() error { return failure(r.raft.Barrier(barrierTimeout).Error()) }
+func (r *Replica) Barrier() error {
+	return r.gate.through(func() error { return failure(r.raft.Barrier(barrierTimeout).Error()) })
+}
 
 // Snapshot writes a snapshot to the data folder now.
-func (r *Replica) Snapshot() error { return failure(r.raft.Snapshot().Error()) }
+func (r *Replica) Snapshot() error {
+	return r.gate.through(func() error { return failure(r.raft.Snapshot().Error()) })
+}

@@ -111,7 +111,7 @@ func (r *Replica) found() error {
 func (r *Replica) correctOwnAddress() error {
 	for _, s := range r.servers() {
 		if string(s.ID) == r.self.ID && string(s.Address) != r.self.Raft {
-			return r.raft.AddVoter(s.ID, raft.ServerAddress(r.self.Raft), 0, barrierTimeout).Error()
+			return r.vote(r.self)
 		}
 	}
 	return nil
@@ -132,8 +132,10 @@ func (r *Replica) announce(leads bool) {
 // TransferLeadership hands leadership to the voter that is furthest ahead and
 // returns once it has it, or fails within Config.Pace.
 func (r *Replica) TransferLeadership() error {
-	if err := r.raft.LeadershipTransfer().Error(); err != nil {
-		return fmt.Errorf("hand leadership over: %w", failure(err))
-	}
-	return nil
+	return r.gate.through(func() error {
+		if err := r.raft.LeadershipTransfer().Error(); err != nil {
+			return fmt.Errorf("hand leadership over: %w", failure(err))
+		}
+		return nil
+	})
 }

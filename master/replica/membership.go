@@ -62,8 +62,9 @@ func (r *Replica) Remove(name string) error {
 }
 
 func (r *Replica) dismiss(s raft.Server) error {
-	if err := r.raft.RemoveServer(s.ID, 0, barrierTimeout).Error(); err != nil {
-		return fmt.Errorf("remove the master %s: %w", s.ID, failure(err))
+	err := r.gate.through(func() error { return failure(r.raft.RemoveServer(s.ID, 0, barrierTimeout).Error()) })
+	if err != nil {
+		return fmt.Errorf("remove the master %s: %w", s.ID, err)
 	}
 	r.logger.Info("a master left the cluster", "id", s.ID, "raft", s.Address)
 	return nil
@@ -93,10 +94,21 @@ func (r *Replica) AddVoter(ctx context.Context, m Member) error {
 			return err
 		}
 	}
-	if err := r.raft.AddVoter(raft.ServerID(m.ID), raft.ServerAddress(m.Raft), 0, barrierTimeout).Error(); err != nil {
-		return fmt.Errorf("add the master %s: %w", m.ID, failure(err))
+	if err := r.vote(m); err != nil {
+		return err
 	}
 	r.logger.Info("a master joined the cluster", "id", m.ID, "raft", m.Raft)
+	return nil
+}
+
+// vote enters m, or its new address, as a voter.
+func (r *Replica) vote(m Member) error {
+	err := r.gate.through(func() error {
+		return failure(r.raft.AddVoter(raft.ServerID(m.ID), raft.ServerAddress(m.Raft), 0, barrierTimeout).Error())
+	})
+	if err != nil {
+		return fmt.Errorf("add the master %s: %w", m.ID, err)
+	}
 	return nil
 }
 

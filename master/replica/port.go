@@ -37,6 +37,8 @@ type port struct {
 	answer func(context.Context, request) response
 
 	streams chan net.Conn // for Raft; unbuffered, a waiting stream ends with the port
+	closed  chan struct{} // closed by Raft when it wants no more of them
+	closing sync.Once
 	slots   chan struct{} // bounds handshakes
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -61,7 +63,7 @@ func openPort(c Config, self string) (*port, error) {
 	p := &port{
 		listener: listener, advertised: advertised, self: self, door: c.Door, logger: c.Logger,
 		server: c.Door.ServerTLS(), client: c.Door.ClientTLS(),
-		streams: make(chan net.Conn), slots: make(chan struct{}, maxHandshakes),
+		streams: make(chan net.Conn), closed: make(chan struct{}), slots: make(chan struct{}, maxHandshakes),
 		open: map[net.Conn]struct{}{},
 	}
 	if p.server != nil && p.server.ClientCAs != nil {
@@ -147,7 +149,7 @@ func (p *port) Accept() (net.Conn, error) {
 	select {
 	case conn := <-p.streams:
 		return conn, nil
-	case <-p.ctx.Done():
+	case <-p.closed:
 		return nil, net.ErrClosed
 	}
 }
@@ -200,9 +202,15 @@ func (p *port) dial(ctx context.Context, address string, h hello) (net.Conn, err
 	return conn, nil
 }
 
-// Close ends the port and every connection it accepted, and waits for its
-// goroutines. It is [raft.StreamLayer]'s Close too, so it may come twice.
+// Close implements [raft.StreamLayer].
 func (p *port) Close() error {
+	p.closing.Do(func() { close(p.closed) })
+	return p.stop()
+}
+
+// stop ends the listener and every connection it accepted, and waits for the
+// port's goroutines. Further calls do nothing.
+func (p *port) stop() error {
 	p.cancel()
 	err := p.listener.Close()
 	p.mu.Lock()

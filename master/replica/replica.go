@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -23,7 +22,7 @@ import (
 // snapshot.
 const (
 	maxAppendEntries  = 1024 // entries of one message to a follower
-	maxInFlight       = 512  // entries that Apply lets wait for their commit; below maxAppendEntries, see Apply
+	maxInFlight       = 512  // entries that Apply lets wait for their commit; below maxAppendEntries, see [Replica.Apply]
 	trailingLogs      = 4096
 	snapshotThreshold = 8192
 	snapshotInterval  = 30 * time.Second // how often the threshold is looked at
@@ -45,11 +44,11 @@ type Replica struct {
 	cancel context.CancelFunc
 	ctx    context.Context
 
-	inFlight atomic.Int64
-	changes  chan bool // holds one value, the last
-	running  sync.WaitGroup
-	closing  sync.Once
-	closed   error
+	changes chan bool // holds one value, the last
+	gate    gate
+	running sync.WaitGroup
+	closing sync.Once
+	closed  error
 
 	joining sync.Mutex // one change of membership at a time
 	roster  roster
@@ -166,21 +165,23 @@ func (r *Replica) Close() error {
 	return r.closed
 }
 
-// release ends what Open started, in any state of it.
+// release ends what Open started, in any state of it. Raft is stopped after
+// everyone who waits for it, see gate.
 func (r *Replica) release() error {
 	r.cancel()
 	var errs []error
-	if r.raft != nil {
-		if err := r.raft.Shutdown().Error(); err != nil {
-			errs = append(errs, fmt.Errorf("stop raft: %w", err))
-		}
-	}
 	if r.port != nil {
-		if err := r.port.Close(); err != nil {
+		if err := r.port.stop(); err != nil {
 			errs = append(errs, fmt.Errorf("close the masters' port: %w", err))
 		}
 	}
 	r.running.Wait()
+	if r.raft != nil {
+		r.gate.close()
+		if err := r.raft.Shutdown().Error(); err != nil {
+			errs = append(errs, fmt.Errorf("stop raft: %w", err))
+		}
+	}
 	if r.store != nil {
 		if err := r.store.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("close the log: %w", err))

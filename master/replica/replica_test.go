@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -210,6 +211,39 @@ func TestBadConfigIsRefused(t *testing.T) {
 			t.Errorf("%s: opened", what)
 		} else if !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v; want %q in it", what, err, tc.says)
+		}
+	}
+}
+
+// Raft itself would leave what is queued when it stops without an answer.
+func TestCloseAnswersEverybody(t *testing.T) {
+	for range 10 {
+		r := start(t, config(t, "m1"))
+		<-r.LeadershipChanges()
+		var asking sync.WaitGroup
+		for range 8 {
+			asking.Go(func() {
+				for r.VerifyLeader() == nil && r.Barrier() == nil {
+				}
+			})
+			asking.Go(func() {
+				for {
+					if _, err := r.Apply(0, []state.Command{setRole("eng", 2)}).Wait(); err != nil {
+						return
+					}
+				}
+			})
+		}
+		unasked := r.Apply(0, []state.Command{setRole("ops", 2)})
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		asking.Wait()
+		if _, err := unasked.Wait(); err != nil {
+			t.Errorf("a batch from before the end: %v", err)
+		}
+		if err := r.VerifyLeader(); !errors.Is(err, &offers.Error{Code: offers.Unavailable}) {
+			t.Errorf("after the end: %v", err)
 		}
 	}
 }

@@ -191,7 +191,7 @@ func (r *Replica) bootstrap(members []Member) error {
 	for _, m := range members {
 		conf.Servers = append(conf.Servers, raft.Server{ID: raft.ServerID(m.ID), Address: raft.ServerAddress(m.Raft)})
 	}
-	err := r.raft.BootstrapCluster(conf).Error()
+	err := r.gate.through(func() error { return r.raft.BootstrapCluster(conf).Error() })
 	if errors.Is(err, raft.ErrCantBootstrap) {
 		return errors.New("this master was part of a cluster before and can't found one: start the others, or give it an empty data folder")
 	}
