@@ -37,9 +37,9 @@ type (
 	// RegisterAgent enters an agent or replaces what is known of it; one that
 	// was unreachable is back in the state it was in before. Without an ID a
 	// new one is given, and an agent of the same name that was known before is
-	// gone, with its tasks. With the ID of a gone or unknown agent, or with
-	// the name of another one, it fails with not_registered. Result: the
-	// *Agent, and in Gone and Ended what it replaced.
+	// gone, with its tasks. With the ID of a gone or unknown agent it fails
+	// with unknown_agent, with the name of another one with forbidden. Result:
+	// the *Agent, and in Gone and Ended what it replaced.
 	RegisterAgent struct {
 		Agent offers.Agent
 		Time  time.Time

@@ -110,8 +110,11 @@ func (m *model) registerAgent(in offers.Agent, at time.Time) offers.Code {
 		return ""
 	}
 	a, ok := m.agents[in.ID]
-	if !ok || a.State == offers.AgentGone || other != nil && other.ID != in.ID {
-		return offers.NotRegistered
+	if !ok || a.State == offers.AgentGone {
+		return offers.UnknownAgent
+	}
+	if other != nil && other.ID != in.ID {
+		return offers.Forbidden
 	}
 	if a.Agent = in; a.State == offers.AgentUnreachable {
 		a.State, a.Resume, a.Since = a.Resume, "", at
@@ -139,7 +142,7 @@ func (m *model) lose(a Agent, at time.Time) {
 func (m *model) setAgentState(c *SetAgentState) offers.Code {
 	a, ok := m.agents[c.ID]
 	if !ok || a.State == offers.AgentGone && c.State != offers.AgentGone {
-		return offers.NotRegistered
+		return offers.UnknownAgent
 	}
 	was, drain := a.State, a.State
 	if was == offers.AgentUnreachable {
