@@ -12,7 +12,6 @@ import (
 type accept struct {
 	offers []offers.OfferID
 	tasks  []offers.TaskID
-	from   map[offers.TaskID]*standing // the demand each task counts against
 	state  map[offers.TaskID]*task
 }
 
@@ -21,6 +20,9 @@ func (a *accept) lose() {
 	for _, id := range a.tasks {
 		if t := a.state[id]; t.sent == a {
 			t.sent, t.lost = nil, t.state == ""
+			if t.lost && t.from != nil {
+				t.from.doubtful++
+			}
 		}
 	}
 }
@@ -109,7 +111,6 @@ func (s *Session) mayAccept(ids []offers.OfferID, tasks []offers.Task) error {
 func (s *Session) enterAccept(ids []offers.OfferID, tasks []offers.Task) *accept {
 	a := &accept{
 		offers: slices.Clone(ids),
-		from:   map[offers.TaskID]*standing{},
 		state:  map[offers.TaskID]*task{},
 	}
 	var from []*standing
@@ -133,7 +134,7 @@ func (s *Session) enterAccept(ids []offers.OfferID, tasks []offers.Task) *accept
 		t := &task{sent: a}
 		s.tasks[id], a.state[id] = t, t
 		if len(from) > 0 {
-			a.from[id] = from[min(i, len(from)-1)]
+			t.from = from[min(i, len(from)-1)]
 		}
 	}
 	return a
@@ -156,7 +157,7 @@ func (s *Session) accepted(m *wire.Accepted, request string) {
 		if t == nil {
 			continue
 		}
-		s.met(a.from[id])
+		s.met(t.from)
 		if t.state == "" {
 			t.state = offers.Staging
 		}

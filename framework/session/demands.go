@@ -11,9 +11,11 @@ import (
 
 // standing is a demand that still stands.
 type standing struct {
-	demand offers.Demand
-	left   int // units not yet accepted, of a counted demand
-	number uint64
+	demand   offers.Demand
+	left     int  // units not known to be accepted, of a counted demand
+	doubtful int  // of these, units whose accept lost its answer; not stated again meanwhile
+	reopen   bool // some of them turned out free
+	number   uint64
 }
 
 // Demand states, replaces or (count 0) withdraws demands. Either all of them
@@ -79,12 +81,45 @@ func (s *Session) Left(id offers.DemandID) int {
 func (s *Session) restateDemands() {
 	var ds []offers.Demand
 	for _, st := range slices.SortedFunc(maps.Values(s.demands), byNumber) {
-		d := st.demand
-		if d.Count != nil {
-			left := st.left
-			d.Count = &left
+		st.reopen = false
+		if d := st.unmet(); d.Count == nil || *d.Count > 0 {
+			ds = append(ds, d)
 		}
-		ds = append(ds, d)
+	}
+	s.sendDemands(ds)
+}
+
+// unmet returns the demand as it is to be stated now.
+func (st *standing) unmet() offers.Demand {
+	d := st.demand
+	if d.Count != nil {
+		left := st.left - st.doubtful
+		d.Count = &left
+	}
+	return d
+}
+
+// settled says what a lost accept has come to for one unit of st.
+func (s *Session) settled(st *standing, state offers.State) {
+	if st == nil {
+		return
+	}
+	st.doubtful--
+	if state == offers.Dropped || state == offers.Rejected {
+		st.reopen = true
+	} else {
+		s.met(st)
+	}
+}
+
+// reopenDemands states the demands again of which lost accepts took nothing.
+func (s *Session) reopenDemands() {
+	var ds []offers.Demand
+	for _, st := range slices.SortedFunc(maps.Values(s.demands), byNumber) {
+		if st.reopen {
+			st.reopen = false
+			ds = append(ds, st.unmet())
+		}
 	}
 	s.sendDemands(ds)
 }

@@ -12,6 +12,7 @@ import (
 type task struct {
 	state     offers.State
 	sent      *accept         // without an answer yet
+	from      *standing       // the demand it counts against when it is accepted
 	lost      bool            // its accept's answer was lost: it is being reconciled
 	kill      *wire.Kill      // wanted until it has ended
 	shown     offers.UpdateID // the last one shown
@@ -51,7 +52,10 @@ func (s *Session) updated(st offers.Status) {
 	if t.sent != nil && unknown(st) {
 		return // the question overtook the accept; its own answer is to come
 	}
-	t.lost = false
+	if t.lost {
+		t.lost = false
+		s.settled(t.from, st.State)
+	}
 	t.state = st.State
 	if st.UpdateID != "" {
 		t.shown = st.UpdateID
@@ -163,9 +167,13 @@ func (s *Session) sendReconcile(request string, ids []offers.TaskID) {
 	}
 }
 
-// reconciled ends the caller's reconcile of that number; the session's own
-// are not shown.
+// reconciled ends the caller's reconcile of that number. The session's own are
+// not shown: with them it is known what lost accepts have left of demands.
 func (s *Session) reconciled(request string) {
+	if request == "settle" {
+		s.reopenDemands()
+		return
+	}
 	number, ok := strings.CutPrefix(request, "reconcile:")
 	n, err := strconv.ParseUint(number, 10, 64)
 	if !ok || err != nil {
