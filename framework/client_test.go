@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -446,8 +447,8 @@ func TestBackPressure(t *testing.T) {
 			m.Update(offers.Status{Task: offers.TaskID(fmt.Sprint("t", i)), State: offers.Running, UpdateID: "u"})
 		}
 		time.Sleep(2 * time.Minute) // stalled, which is no silence of the master
-		if tapped.received > 1+8 {
-			t.Errorf("%d frames read with a queue of 8", tapped.received)
+		if n := tapped.received.Load(); n > 1+8 {
+			t.Errorf("%d frames read with a queue of 8", n)
 		}
 		for i := range all {
 			if u := next[framework.Updated](t, c); u.Status.Task != offers.TaskID(fmt.Sprint("t", i)) {
@@ -460,12 +461,12 @@ func TestBackPressure(t *testing.T) {
 
 type tap struct {
 	wire.Link
-	received int // owned by the reader; read while it is durably blocked
+	received atomic.Int32
 }
 
 func (t *tap) Receive() ([]byte, error) {
 	f, err := t.Link.Receive()
-	t.received++
+	t.received.Add(1)
 	return f, err
 }
 

@@ -10,9 +10,10 @@ import (
 
 // accept is one that this connection has not answered yet.
 type accept struct {
-	offers []offers.OfferID
-	tasks  []offers.TaskID
-	state  map[offers.TaskID]*task
+	request string
+	offers  []offers.OfferID
+	tasks   []offers.TaskID
+	state   map[offers.TaskID]*task
 }
 
 // lose marks the tasks that nobody has answered for, to be reconciled.
@@ -74,7 +75,7 @@ func (s *Session) Accept(ids []offers.OfferID, tasks []offers.Task, refuse *offe
 	if len(frame) > wire.MaxMessage {
 		return offers.Errorf(offers.TooLarge, "an accept of %d tasks takes %d bytes; at most %d fit into a message", len(tasks), len(frame), wire.MaxMessage)
 	}
-	s.accepts[request] = s.enterAccept(ids, tasks)
+	s.accepts[request] = s.enterAccept(request, ids, tasks)
 	s.out.Frames = append(s.out.Frames, frame)
 	return nil
 }
@@ -108,10 +109,11 @@ func (s *Session) mayAccept(ids []offers.OfferID, tasks []offers.Task) error {
 
 // enterAccept consumes the offers and deals their demands out to the tasks:
 // each offer counts for as many tasks as it has units, in the order given.
-func (s *Session) enterAccept(ids []offers.OfferID, tasks []offers.Task) *accept {
+func (s *Session) enterAccept(request string, ids []offers.OfferID, tasks []offers.Task) *accept {
 	a := &accept{
-		offers: slices.Clone(ids),
-		state:  map[offers.TaskID]*task{},
+		request: request,
+		offers:  slices.Clone(ids),
+		state:   map[offers.TaskID]*task{},
 	}
 	var from []*standing
 	for _, id := range ids {
@@ -168,11 +170,7 @@ func (s *Session) accepted(m *wire.Accepted, request string) {
 
 // closeAccept ends the wait for an answer; kills that waited with it go out.
 func (s *Session) closeAccept(a *accept) {
-	for request, other := range s.accepts {
-		if other == a {
-			delete(s.accepts, request)
-		}
-	}
+	delete(s.accepts, a.request)
 	for _, id := range a.tasks {
 		t := a.state[id]
 		t.sent = nil
