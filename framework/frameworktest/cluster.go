@@ -122,10 +122,11 @@ func (c *Cluster) deal(m wire.Message) []wire.Message {
 	case *wire.Accept:
 		return c.accept(m)
 	case *wire.Decline:
+		var out []wire.Message // offered again at once: refusals are not kept here
 		for _, id := range m.OfferIDs {
-			c.end(id, 0)
+			out = append(out, c.end(id, 0)...)
 		}
-		return nil
+		return out
 	case *wire.Kill:
 		return c.kill(m.TaskID)
 	case *wire.Acknowledge:

@@ -113,6 +113,9 @@ func (s *Session) settled(st *standing, state offers.State) {
 }
 
 // reopenDemands states the demands again of which lost accepts took nothing.
+// An accept in flight meanwhile is not left out: if it succeeds the demand
+// stands for too much until it is replaced or withdrawn, and what it brings is
+// declined; left out and refused, it would stand for too little for ever.
 func (s *Session) reopenDemands() {
 	var ds []offers.Demand
 	for _, st := range slices.SortedFunc(maps.Values(s.demands), byNumber) {
