@@ -160,6 +160,7 @@ func (s *Session) accepted(m *wire.Accepted, request string) {
 			continue
 		}
 		s.met(t.from)
+		t.durable = true
 		if t.state == "" {
 			t.state = offers.Staging
 		}

@@ -98,6 +98,11 @@ func (s *Session) Lost(cause error) {
 		a.lose()
 		delete(s.accepts, request)
 	}
+	for _, t := range s.tasks {
+		if t.state == offers.Staging && !t.durable {
+			t.lost = true // it was on its way to a majority, and may not have arrived
+		}
+	}
 	s.loseCalls()
 	if was {
 		s.show(Disconnected{Err: cause})

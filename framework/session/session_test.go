@@ -172,6 +172,21 @@ func TestKillWaitsForTheAccept(t *testing.T) {
 	s.want("register, kill t1, Reconnected")
 }
 
+func TestLaunchOnItsWayIsAskedForAgain(t *testing.T) {
+	s := start(t)
+	s.accept("t1")
+	s.Lost(errors.New("lost"))
+	s.connect(1)
+	s.frame(update("t1", "staging", "", "reconciliation")) // not yet on a majority
+	s.take()
+	s.Lost(errors.New("lost"))
+	s.take()
+	s.connect(2)
+	s.want("register, reconcile [t1], Reconnected")
+	s.frame(update("t1", "dropped", "", "unknown_task"))
+	s.want("Updated t1 dropped")
+}
+
 func TestRefusedDemandStandsNoLonger(t *testing.T) {
 	s := start(t)
 	one := 1

@@ -14,6 +14,7 @@ type task struct {
 	sent      *accept         // without an answer yet
 	from      *standing       // the demand it counts against when it is accepted
 	lost      bool            // its accept's answer was lost: it is being reconciled
+	durable   bool            // accepted, or updated by its agent
 	kill      *wire.Kill      // wanted until it has ended
 	shown     offers.UpdateID // the last one shown
 	unhandled int             // events of it that the author has not finished with
@@ -55,10 +56,11 @@ func (s *Session) updated(st offers.Status) {
 	if t.lost {
 		t.lost = false
 		s.settled(t.from, st.State)
+		t.from = nil
 	}
 	t.state = st.State
 	if st.UpdateID != "" {
-		t.shown = st.UpdateID
+		t.shown, t.durable = st.UpdateID, true
 	}
 	t.unhandled++
 	s.show(Updated{Status: st})
