@@ -135,6 +135,13 @@ func (p *Process) Release(spec record.Spec) (record.Started, error) {
 	return started, nil
 }
 
+// Abandon closes the gate: the shim ends without having started anything.
+func (p *Process) Abandon() {
+	if p.gate != nil {
+		_ = p.gate.Close()
+	}
+}
+
 // Terminate asks the task to end: SIGTERM to its process group.
 func (p *Process) Terminate() { p.watch.signal(syscall.SIGTERM) }
 
@@ -146,9 +153,7 @@ func (p *Process) Kill() {
 
 // Close stops watching; a Wait returns. A shim whose gate is still shut ends.
 func (p *Process) Close() {
-	if p.gate != nil {
-		_ = p.gate.Close() // closed already where the gate was opened
-	}
+	p.Abandon() // without effect once the gate was opened
 	if p.answer != nil {
 		_ = p.answer.Close()
 	}
