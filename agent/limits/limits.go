@@ -14,8 +14,8 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// Off as a root turns limits off.
-const Off = "none"
+// None returns limits that limit nothing.
+func None() *Limits { return &Limits{} }
 
 const mountpoint = "/sys/fs/cgroup"
 
@@ -45,9 +45,6 @@ type Group struct {
 // once, and returns limits that limit nothing.
 func Open(root string, log hclog.Logger) *Limits {
 	l := &Limits{root: filepath.Join("/", root)}
-	if root == Off {
-		return l
-	}
 	switch cgroups.Mode() {
 	case cgroups.Unified:
 		l.make = l.unified
@@ -182,4 +179,17 @@ func (l *Limits) Keys() []string {
 		}
 	}
 	return keys
+}
+
+// Close removes the root's folders where no task is left in them.
+func (l *Limits) Close() {
+	if l.make == nil {
+		return
+	}
+	// A folder that is in use stays, and so do those above it.
+	for _, folder := range l.Find("").folders {
+		if os.Remove(folder) == nil {
+			_ = os.Remove(filepath.Dir(folder))
+		}
+	}
 }

@@ -200,12 +200,17 @@ func TestShimLost(t *testing.T) {
 	if _, err := p.Wait(); !errors.Is(err, process.ErrLost) {
 		t.Errorf("a lost shim: %v", err)
 	}
+	dies(t, pid)
+}
+
+func dies(t *testing.T, pid int) {
+	t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		if id, err := record.Identify(pid); err != nil || !id.Alive() {
-			break
+			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the task outlived its shim's loss")
+			t.Fatal("the task outlived the shim")
 		}
 		<-time.After(5 * time.Millisecond)
 	}
@@ -252,16 +257,18 @@ func TestShimIsSmall(t *testing.T) {
 func TestSweep(t *testing.T) {
 	b := newBench(t)
 	p := b.start(t, "echo $$ > ready; sleep 1000", limits.Need{})
-	b.await(t, "ready")
+	pid, err := strconv.Atoi(b.await(t, "ready"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if unended, err := b.Sweep(map[string]bool{"fw:task": true}); err != nil || len(unended) != 0 {
 		t.Fatal(unended, err)
 	}
 	if unended, err := b.Sweep(nil); err != nil || len(unended) != 1 {
 		t.Fatal(unended, err)
 	}
-	if _, err := p.Wait(); err == nil {
-		t.Error("the swept task's record outlived it")
-	}
+	dies(t, pid)
+	p.Close()
 }
 
 func BenchmarkPrepareReleaseWait(b *testing.B) {

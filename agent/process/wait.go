@@ -21,7 +21,8 @@ var ErrLost = errors.New("the process that supervised the task died without a re
 
 // Wait returns how the task ended, once nothing of it is left and its cgroups
 // are removed. It returns ErrClosed after Close, and ErrLost (with everything
-// that could be found of the task killed) when its shim left no record.
+// that could be found of the task killed) when its shim left no record of the
+// end of a task that may have run.
 func (p *Process) Wait() (record.Exit, error) {
 	if err := p.watch.wait(); err != nil {
 		return record.Exit{}, err
@@ -35,8 +36,13 @@ func (p *Process) Wait() (record.Exit, error) {
 	if err == nil {
 		return exit, p.clean()
 	}
+	var started record.Started
+	missing := errors.Is(err, os.ErrNotExist)
+	if missing && errors.Is(record.Read(p.dir(), record.StartedFile, &started), os.ErrNotExist) && !p.Rebooted() {
+		return record.Exit{Never: true, Time: time.Now().UTC()}, p.clean()
+	}
 	p.killRest()
-	if errors.Is(err, os.ErrNotExist) {
+	if missing {
 		err = ErrLost
 	} else {
 		err = errors.Join(ErrLost, err)
@@ -64,6 +70,9 @@ func (p *Process) killRest() {
 		_ = unix.Kill(-started.Task.PID, unix.SIGKILL)
 	}
 }
+
+// Ended reports whether the shim had ended when it was adopted.
+func (p *Process) Ended() bool { return p.watch == nil }
 
 // Rebooted reports whether the host has restarted since the shim was started.
 func (p *Process) Rebooted() bool {

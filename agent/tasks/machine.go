@@ -263,3 +263,7 @@ func (m *Machine) check() error {
 	}
 	return nil
 }
+
+// Usage returns the use of every device class and its number. The caller must
+// not change it.
+func (m *Machine) Usage() (uint64, []offers.ClassRoom) { return m.sequence, m.room.Classes() }

@@ -11,7 +11,7 @@ import (
 
 // The files of one task's folder.
 const (
-	StartedFile = "started.json" // a Started
+	StartedFile = "started.json" // a Started; there once the gate was open
 	ExitFile    = "exit.json"    // an Exit; there once the task has ended
 )
 
@@ -41,7 +41,8 @@ type User struct {
 	Groups []uint32 `json:"groups"`
 }
 
-// Started says that the task's program runs, or why it does not.
+// Started says that the task's program runs, or why it does not. Before the
+// shim starts it, it writes one that holds nothing but itself.
 type Started struct {
 	Shim  Identity `json:"shim"`
 	Task  Identity `json:"task"`
@@ -51,7 +52,7 @@ type Started struct {
 // Exit is how a task ended. Exactly one of Never, Error, Signal and (with all
 // of them empty) Code tells.
 type Exit struct {
-	Never  bool      `json:"never,omitempty"`  // the gate closed before the task could start
+	Never  bool      `json:"-"`                // nothing of it has run; told by the absence of any record
 	Error  string    `json:"error,omitempty"`  // the program could not be started
 	Signal string    `json:"signal,omitempty"` // that ended it, "SIGKILL"
 	Code   int       `json:"code"`

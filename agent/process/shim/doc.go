@@ -8,7 +8,8 @@
 //
 // Until its gate opens it does nothing: the agent has put it into its cgroups
 // and written its identity down by then. A gate that closes without a
-// specification means that the agent died first; the task is never started.
+// specification means that the agent died first; the shim ends without a trace,
+// and that is how the agent knows, later, that nothing of the task has run.
 // SIGTERM to the shim goes on to the task's process group, SIGUSR1 kills
 // everything the task started. It becomes the parent of whatever the task
 // leaves behind, so nothing escapes it by forking twice.

@@ -35,10 +35,18 @@ func supervise(dir string) error {
 	}
 	spec, ok := gate()
 	if !ok {
-		return record.Write(dir, record.ExitFile, record.Exit{Never: true, Time: time.Now().UTC()}, true)
+		return nil
+	}
+	self, err := record.Identify(os.Getpid())
+	if err != nil {
+		return err
+	}
+	// Written before the start: a folder without it is of a task that never ran.
+	if err := record.Write(dir, record.StartedFile, record.Started{Shim: self}, false); err != nil {
+		return err
 	}
 	pid, err := start(spec)
-	if err := announce(dir, pid, err); err != nil {
+	if err := announce(dir, self, pid, err); err != nil {
 		fmt.Fprintln(os.Stderr, "shim:", err) // the agent can do without it
 	}
 	if err != nil {
@@ -96,17 +104,13 @@ func start(spec record.Spec) (int, error) {
 }
 
 // announce tells the agent, and an agent that comes later, that the task runs.
-func announce(dir string, pid int, failed error) error {
+func announce(dir string, self record.Identity, pid int, failed error) error {
 	answer := os.NewFile(record.AnswerFD, "answer")
 	defer answer.Close()
-	var started record.Started
+	started := record.Started{Shim: self}
 	if failed != nil {
 		started.Error = failed.Error()
 	} else {
-		var err error
-		if started.Shim, err = record.Identify(os.Getpid()); err != nil {
-			return err
-		}
 		// A task that has ended already has no start time any more; its
 		// record will say so.
 		started.Task, _ = record.Identify(pid)
