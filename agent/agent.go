@@ -51,6 +51,7 @@ type Agent struct {
 	machine *tasks.Machine
 	running map[offers.TaskRef]*supervisor
 	session *session      // nil while no master listens
+	known   bool          // registered is closed
 	held    chan struct{} // not nil: the connector waits for its close
 
 	mu    sync.Mutex

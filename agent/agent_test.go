@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,6 +23,13 @@ import (
 var shim string
 
 func TestMain(m *testing.M) {
+	if arguments := os.Getenv(asAgent); arguments != "" {
+		if err := runAsAgent(arguments); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	dir, err := os.MkdirTemp("", "shim")
 	if err != nil {
 		panic(err)

@@ -194,11 +194,6 @@ func (a *Agent) answered(s *session, m wire.Message, now time.Time) {
 		}
 		s.next = now.Add(s.interval)
 		a.log.Info("registered", "agent_id", m.AgentID, "master", m.Master.Name, "term", m.Master.Term)
-		select {
-		case <-a.registered:
-		default:
-			close(a.registered)
-		}
 	case *wire.ErrorMessage:
 		if m.Code == offers.UnknownAgent && a.machine.Meta().Agent != "" {
 			a.log.Warn("the masters have given this agent up; it ends its tasks and comes back as a new one",

@@ -29,14 +29,14 @@ func (a *Agent) post(do func()) bool {
 
 // loop owns the machine. It ends with ctx, or with the first commit that fails.
 func (a *Agent) loop(ctx context.Context) error {
-	done := ctx.Done()
+	done, closing := ctx.Done(), false
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		if err := a.act(); err != nil {
 			return err
 		}
-		if done == nil && len(a.machine.Living()) == 0 {
+		if closing && len(a.machine.Living()) == 0 {
 			return nil
 		}
 		a.setTimer(timer)
@@ -53,7 +53,7 @@ func (a *Agent) loop(ctx context.Context) error {
 			if !a.config.KillTasksOnClose {
 				return nil
 			}
-			done = nil
+			done, closing = nil, true
 			a.machine.Close("the agent ends", time.Now())
 		}
 	}
@@ -77,7 +77,7 @@ func (a *Agent) act() error {
 	for {
 		r := a.machine.Ready()
 		if r.Empty() {
-			a.unhold()
+			a.settled()
 			return nil
 		}
 		if r.Durable() {
@@ -169,9 +169,14 @@ func (a *Agent) signal(signals []tasks.Signal) {
 	}
 }
 
-// unhold lets the connector register anew once no task of the refused agent
-// runs any more.
-func (a *Agent) unhold() {
+// settled lets those go on who wait for something that is done and on disk:
+// for the first registration, and the connector of a refused agent for the end
+// of its tasks.
+func (a *Agent) settled() {
+	if a.session != nil && a.session.registered && !a.known {
+		a.known = true
+		close(a.registered)
+	}
 	if a.held != nil && a.machine.Orphans() == 0 {
 		close(a.held)
 		a.held = nil
