@@ -199,6 +199,7 @@ func (l *link) launch(term uint64, list ...offers.Task) {
 type host struct {
 	*agent.Agent
 	t    testing.TB
+	done chan error // what Run returned
 	stop func() error
 }
 
@@ -227,7 +228,7 @@ func run(t testing.TB, c agent.Config) *host {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
-	h := &host{Agent: a, t: t}
+	h := &host{Agent: a, t: t, done: done}
 	var ended bool
 	h.stop = func() error {
 		if ended {
