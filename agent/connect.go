@@ -185,7 +185,7 @@ func (a *Agent) answered(s *session, m wire.Message, now time.Time) {
 	case *wire.AgentRegistered:
 		if err := a.machine.Registered(m, now); err != nil {
 			a.log.Warn("an answer of the master is not believed", "error", err)
-			a.hangUp(s, "the term is over")
+			s.link.End("the term is over") // the connector notices, closes it and goes on
 			return
 		}
 		s.registered, s.interval = true, m.Heartbeat.Std()
@@ -203,7 +203,7 @@ func (a *Agent) answered(s *session, m wire.Message, now time.Time) {
 		} else {
 			a.log.Warn("the registration is refused", "code", m.Code, "message", m.Message)
 		}
-		a.hangUp(s, "the registration was refused")
+		s.link.End("the registration was refused") // the connector notices, closes it and goes on
 	}
 }
 
@@ -216,16 +216,10 @@ func (a *Agent) tickSession(now time.Time) {
 	}
 	if !s.registered {
 		s.next = now.Add(answerTimeout)
-		a.hangUp(s, "no answer to the registration")
+		s.link.End("no answer to the registration") // the connector notices, closes it and goes on
 		return
 	}
 	s.next = now.Add(s.interval)
 	sequence, _ := a.machine.Usage()
 	a.send(&wire.Heartbeat{Sequence: sequence})
-}
-
-// hangUp ends a session; the connector notices and goes on. Closing waits for
-// the peer, so it is done apart from the loop.
-func (a *Agent) hangUp(s *session, reason string) {
-	a.work.Go(func() { s.link.Close(reason) })
 }

@@ -33,7 +33,6 @@ type Machine struct {
 	meta   Meta
 	room   *offers.Room
 	tasks  map[offers.TaskRef]*task
-	crowd  int // living tasks that the room could not hold when they were restored
 
 	registered bool // a master listens
 	closing    bool // nothing new is started
@@ -137,10 +136,9 @@ func (m *Machine) Restore(known []Known, now time.Time) {
 		if t.ended() {
 			continue
 		}
-		t.held = m.room.Take(t.Holding) == nil
-		if t.crowds = !t.held; t.crowds {
-			m.crowd++
-		}
+		// It runs, so it is counted, even where the inventory became smaller.
+		m.room.Claim(t.Holding)
+		t.held, t.claimed = true, true
 		if t.Process == nil {
 			m.begin(t, now)
 		}
@@ -193,10 +191,6 @@ func (m *Machine) finish(t *task, r Report, now time.Time) {
 
 // release gives the task's room back.
 func (m *Machine) release(t *task) {
-	if t.crowds {
-		t.crowds = false
-		m.crowd--
-	}
 	if !t.held {
 		return
 	}
@@ -245,7 +239,11 @@ func (m *Machine) check() error {
 	room := offers.NewRoom(m.config.Total)
 	for ref, t := range m.tasks {
 		if t.held {
-			if err := room.Take(t.Holding); err != nil {
+			take := room.Take
+			if t.claimed {
+				take = func(h offers.Holding) error { room.Claim(h); return nil }
+			}
+			if err := take(t.Holding); err != nil {
 				return fmt.Errorf("%s: %w", ref, err)
 			}
 		}

@@ -332,8 +332,19 @@ func TestLoweredResources(t *testing.T) {
 	register(t, m, at(0))
 	m.Ready()
 	play(t, m, []step{
-		{"1 launch t", "launched t, changed t, | send t dropped agent_refused"},
-		{"2 exit big", "changed big, | send big finished"},
-		{"3 launch u", "launched u, changed u, | start u"},
+		{"2 kill big", "changed big, | signal TERM big, send big killing asked"},
 	})
+	greedy := offers.Task{ID: "t"}
+	greedy.Resources.Amounts = offers.Amounts{1}
+	launch(t, m, at(3), greedy)
+	if got, want := tell(m.Ready()), "launched t, changed t, | send t dropped agent_refused"; got != want {
+		t.Errorf("beside a task that fills everything: %s", got)
+	}
+	m.Ended(name("big"), How{}, at(4))
+	greedy.ID = "u"
+	m.Ready()
+	launch(t, m, at(5), greedy)
+	if got, want := tell(m.Ready()), "launched u, changed u, | start u"; got != want {
+		t.Errorf("after its end: %s", got)
+	}
 }

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -138,35 +139,19 @@ func (m *Machine) launch(l wire.LaunchTask, now time.Time) {
 // bind chooses what the task holds: the devices the master counted on if they
 // are free, those of the agent's own policy otherwise.
 func (m *Machine) bind(l wire.LaunchTask) (h offers.Holding, why string) {
-	switch {
-	case m.closing:
+	if m.closing {
 		return h, "the agent is about to end"
-	case m.crowd > 0:
-		return h, "the agent's resources were lowered below what its tasks use"
 	}
 	ask := l.Task.Resources
 	if m.matches(ask, l.Holding) && m.room.Clone().Take(l.Holding) == nil {
 		return l.Holding, ""
 	}
-	policy := l.Policy
-	if policy == "" {
-		policy = m.policy(ask)
-	}
-	h, short := m.room.Plan(ask, policy)
+	agent := offers.Agent{Policies: m.config.Policies}
+	h, short := m.room.Plan(ask, func(class string) offers.Policy { return cmp.Or(l.Policy, agent.Policy(class)) })
 	if short != "" {
 		return offers.Holding{}, notFree(short)
 	}
 	return h, ""
-}
-
-// policy returns the agent's own policy for what is asked. A task that asks
-// for several classes with differing policies gets that of the first.
-func (m *Machine) policy(ask offers.Resources) offers.Policy {
-	agent := offers.Agent{Policies: m.config.Policies}
-	for _, class := range slices.Sorted(maps.Keys(ask.Devices)) {
-		return agent.Policy(class)
-	}
-	return agent.Policy("")
 }
 
 // matches reports whether a holding is exactly what the task asks for, so that

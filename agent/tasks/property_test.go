@@ -170,7 +170,7 @@ func (w *world) launch(t *rapid.T) {
 	if rapid.Bool().Draw(t, "limited") {
 		task.MaxRuntime = offers.Duration(20 * time.Second)
 	}
-	holding, _ := offers.NewRoom(total()).Plan(task.Resources, offers.Pack)
+	holding, _ := offers.NewRoom(total()).Plan(task.Resources, func(string) offers.Policy { return offers.Pack })
 	_ = w.m.Launch(&wire.Launch{Term: w.meta.Term, Tasks: []wire.LaunchTask{{Framework: ref.Framework, Task: task, Holding: holding}}}, w.now)
 }
 

@@ -65,7 +65,7 @@ type task struct {
 	Progress
 
 	held     bool      // its holding is taken in the room
-	crowds   bool      // the room could not hold it when it was restored
+	claimed  bool      // it came back with the agent and is counted whether or not it fits
 	prepared bool      // its shim waits for its gate or the task runs, in this run of the agent
 	deadline time.Time // when SIGKILL follows; zero: it was not asked to end, or is killed already
 	resend   time.Time // when its reports are sent again; zero: none wait or no master listens
