@@ -2,6 +2,8 @@ package agent_test
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -383,4 +385,15 @@ func TestOneMasterAfterTheOther(t *testing.T) {
 	if h.ID() != "a1" {
 		t.Errorf("the id is %q", h.ID())
 	}
+}
+
+func TestRedirectToTheLeader(t *testing.T) {
+	m := newMaster(t)
+	follower := httptest.NewServer(http.RedirectHandler("http://"+m.address+wire.AgentPath, http.StatusTemporaryRedirect))
+	defer follower.Close()
+	c := config(t, t.TempDir(), m)
+	c.Masters = []string{strings.TrimPrefix(follower.URL, "http://")}
+	h := run(t, c)
+	m.welcome("a1", 1)
+	<-h.Registered()
 }

@@ -232,7 +232,7 @@ func TestStories(t *testing.T) {
 		"refused by the masters": {
 			{"0 launch t", "launched t, changed t, | start t"},
 			{"0 started t", "changed t, | send t running"},
-			{"1 refused", "meta /5, changed t, | signal TERM t"},
+			{"1 refused", "meta /0, changed t, | signal TERM t"},
 			{"2 exit t", "removed t, |"},
 		},
 		"the agent ends": {
@@ -268,6 +268,23 @@ func TestAcknowledgementsThatDoNotCount(t *testing.T) {
 		if p, _ := m.Progress(name("t")); len(p.Reports) != 1 {
 			t.Errorf("%+v counts", ref)
 		}
+	}
+}
+
+func TestIDsThatNameNoFolder(t *testing.T) {
+	m := fresh(t)
+	m.Ready()
+	for _, ref := range []offers.TaskRef{{Framework: "..", Task: "t"}, {Framework: "f", Task: "a/b"}, {Task: "t"}, {Framework: "f"}} {
+		task := offers.Task{ID: ref.Task, Command: &offers.Command{Shell: "true"}}
+		if err := m.Launch(&wire.Launch{Term: 5, Tasks: []wire.LaunchTask{{Framework: ref.Framework, Task: task}}}, at(0)); err == nil {
+			t.Errorf("%s was launched", ref)
+		}
+		if err := m.Kill(&wire.KillTask{Term: 5, TaskRef: ref}, at(0)); err == nil {
+			t.Errorf("%s was killed", ref)
+		}
+	}
+	if r := m.Ready(); !r.Empty() {
+		t.Errorf("something came of it: %s", tell(r))
 	}
 }
 

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,7 +68,9 @@ func (m *Machine) Disconnected() {
 // agent once they have ended.
 func (m *Machine) Refused(now time.Time) {
 	m.Disconnected()
-	m.meta.Agent = ""
+	// Masters that never heard of it may be of another cluster, whose terms
+	// begin anew.
+	m.meta = Meta{}
 	m.remember()
 	for _, ref := range slices.SortedFunc(maps.Keys(m.tasks), compareRefs) {
 		m.disown(m.tasks[ref], now)
@@ -95,28 +98,41 @@ func (m *Machine) Close(reason string, now time.Time) {
 }
 
 // Launch takes tasks to be started. A task that is known is not started again:
-// its reports are sent again. One that does not fit ends as dropped.
+// its reports are sent again. One that does not fit ends as dropped. The error
+// is of what was ignored; the other tasks were taken.
 func (m *Machine) Launch(l *wire.Launch, now time.Time) error {
 	if err := m.fence(l.Term); err != nil {
 		return fmt.Errorf("launch of %d tasks: %w", len(l.Tasks), err)
 	}
+	var bad []error
 	for _, one := range l.Tasks {
 		ref := offers.TaskRef{Framework: one.Framework, Task: one.Task.ID}
+		if err := named(ref); err != nil {
+			bad = append(bad, err)
+			continue
+		}
 		if t, known := m.tasks[ref]; known {
 			m.sendAll(t, now)
 			continue
 		}
 		m.launch(one, now)
 	}
+	return errors.Join(bad...)
+}
+
+// named refuses ids that can't name a folder. Nothing is remembered of them.
+func named(ref offers.TaskRef) error {
+	if err := ref.Task.Validate(); err != nil {
+		return err
+	}
+	if offers.TaskID(ref.Framework).Validate() != nil {
+		return fmt.Errorf("task %s: the framework id %.100q can't name a folder", ref.Task, ref.Framework)
+	}
 	return nil
 }
 
 func (m *Machine) launch(l wire.LaunchTask, now time.Time) {
-	err := l.Task.Validate()
-	if err == nil && offers.TaskID(l.Framework).Validate() != nil {
-		err = fmt.Errorf("framework id %q can't name a folder", l.Framework)
-	}
-	if err != nil {
+	if err := l.Task.Validate(); err != nil {
 		m.finish(m.enter(l, now), Report{State: offers.Rejected, Reason: offers.ReasonBadTask, Message: err.Error(), Time: now}, now)
 		return
 	}
@@ -188,8 +204,8 @@ func (m *Machine) Kill(k *wire.KillTask, now time.Time) error {
 	}
 	t, known := m.tasks[k.TaskRef]
 	if !known {
-		if k.Task.Validate() != nil {
-			return fmt.Errorf("kill: %w", k.Task.Validate())
+		if err := named(k.TaskRef); err != nil {
+			return fmt.Errorf("kill: %w", err)
 		}
 		t = m.enter(wire.LaunchTask{Framework: k.Framework, Task: offers.Task{ID: k.Task}}, now)
 		m.finish(t, Report{State: offers.Dropped, Reason: offers.ReasonUnknownTask, Message: "the agent does not know it", Time: now}, now)
