@@ -120,6 +120,8 @@ func (a *Agent) setUp() error {
 	return a.recover(time.Now())
 }
 
+const lockPatience = time.Second
+
 // lockFolder makes sure that no other agent uses the data folder; the lock
 // goes with the process.
 func (a *Agent) lockFolder() error {
@@ -129,14 +131,21 @@ func (a *Agent) lockFolder() error {
 		return fmt.Errorf("data_dir: %w", err)
 	}
 	a.lock = f
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	// An agent that was killed while it started a shim has a child for a
+	// moment, not yet turned into the shim, that still holds its lock.
+	for deadline := time.Now().Add(lockPatience); ; time.Sleep(lockPatience / 50) {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(deadline) {
+			break
+		}
+	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return fmt.Errorf("another agent uses %s: give this one a data_dir of its own", a.config.DataDir)
 	}
-	if err != nil {
-		return fmt.Errorf("lock %s: %w", path, err)
-	}
-	return nil
+	return fmt.Errorf("lock %s: %w", path, err)
 }
 
 // introduce fills in what the agent says about itself.

@@ -90,7 +90,7 @@ func TestKilledAgent(t *testing.T) {
 		}
 		_ = cmd.Wait() // it was killed
 	}
-	spawn(t, dir, m)
+	run(t, config(t, dir, m))
 	l, register := m.welcome("a1", rounds+1)
 	known := map[offers.TaskID]bool{}
 	for _, k := range register.Tasks {

@@ -45,6 +45,7 @@ func newBench(t testing.TB) bench {
 	t.Helper()
 	dir := t.TempDir()
 	l := limits.Open("ringmaster-test/"+filepath.Base(filepath.Dir(dir))+filepath.Base(dir), hclog.NewNullLogger())
+	t.Cleanup(l.Close)
 	x, err := process.New(shim, filepath.Join(dir, "run"), l)
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +218,9 @@ func dies(t *testing.T, pid int) {
 }
 
 func TestMemoryAndProcessLimits(t *testing.T) {
-	if !limits.Open("ringmaster-test", hclog.NewNullLogger()).Active() {
+	if l := limits.Open("ringmaster-test/probe", hclog.NewNullLogger()); l.Active() {
+		l.Close()
+	} else {
 		t.Skip("this host lets the tests make no cgroups (root is needed)")
 	}
 	b := newBench(t)
