@@ -1,0 +1,148 @@
+package master
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// shownAgent is an agent as GET /v1/agents gives it.
+type shownAgent struct {
+	ID         offers.AgentID             `json:"id"`
+	Name       string                     `json:"name"`
+	Host       string                     `json:"host"`
+	Address    string                     `json:"address"`
+	State      offers.AgentState          `json:"state"`
+	Online     bool                       `json:"online"` // connected to the leader
+	Attributes map[string]string          `json:"attributes"`
+	Total      shown                      `json:"total"`
+	Used       shown                      `json:"used"`
+	Offered    shown                      `json:"offered"`
+	Free       shown                      `json:"free"`
+	Devices    map[string]shownAgentClass `json:"devices"`
+	Version    string                     `json:"version"`
+	Started    *time.Time                 `json:"started"`
+	Registered *time.Time                 `json:"registered"`
+	Since      *time.Time                 `json:"since"` // of state
+}
+
+func (p *picture) showAgent(a *state.Agent) any {
+	v := p.room(a)
+	out := shownAgent{
+		ID: a.ID, Name: a.Name, Host: a.Host, Address: a.Address, State: a.State, Online: p.AgentOnline[a.ID],
+		Attributes: a.Attributes, Version: a.Version,
+		Total: showTotal(a.Total), Used: showHolding(v.Used), Offered: showHolding(v.Offered), Free: showHolding(v.Free),
+		Devices: map[string]shownAgentClass{},
+		Started: moment(a.Started), Registered: moment(a.Registered), Since: moment(a.Since),
+	}
+	if out.Attributes == nil {
+		out.Attributes = map[string]string{}
+	}
+	for _, c := range v.Devices {
+		out.Devices[c.Name] = showClass(c)
+	}
+	return out
+}
+
+// room returns what is taken on an agent: as the matcher has it, or counted
+// from the replicated tasks where no matcher is at hand or it holds no longer
+// to the agent. A gone agent has nothing free.
+func (p *picture) room(a *state.Agent) match.AgentView {
+	i, found := slices.BinarySearchFunc(p.Match.Agents, a.ID, func(v match.AgentView, id offers.AgentID) int {
+		return strings.Compare(string(v.ID), string(id))
+	})
+	if found {
+		return p.Match.Agents[i]
+	}
+	room := offers.NewRoom(a.Total)
+	v := match.AgentView{ID: a.ID}
+	for t := range p.State.LiveTasksOn(a.ID) {
+		room.Claim(t.Holding)
+		v.Used = plus(v.Used, t.Holding)
+	}
+	if v.Devices = room.Classes(); a.State != offers.AgentGone {
+		v.Free = room.Rest()
+	}
+	for k, n := range v.Free.Amounts {
+		v.Free.Amounts[k] = max(n, 0)
+	}
+	return v
+}
+
+// plus returns both holdings in one.
+func plus(a, b offers.Holding) offers.Holding {
+	out := offers.Holding{Amounts: a.Amounts.Plus(b.Amounts), Ports: a.Ports.Plus(b.Ports), Devices: map[string][]offers.Grant{}}
+	for _, h := range []offers.Holding{a, b} {
+		for class, grants := range h.Devices {
+			out.Devices[class] = append(out.Devices[class], grants...)
+		}
+	}
+	return out
+}
+
+func (a *api) listAgents(r *http.Request, p *picture) (any, error) {
+	l, err := newLister(r)
+	if err != nil {
+		return nil, err
+	}
+	q := r.URL.Query()
+	if s := offers.AgentState(q.Get("state")); s != "" && !slices.Contains(agentStates, s) {
+		return nil, offers.Errorf(offers.BadMessage, "state %.60q is none of an agent's", s)
+	}
+	for ag := range p.State.Agents() {
+		if given(q.Get("state"), string(ag.State)) || given(q.Get("agent"), string(ag.ID), ag.Name) {
+			continue
+		}
+		if !l.add(string(ag.ID), func() any { return p.showAgent(ag) }) {
+			break
+		}
+	}
+	return l.page("agents"), nil
+}
+
+var agentStates = []offers.AgentState{offers.AgentActive, offers.AgentDraining, offers.AgentDrained, offers.AgentUnreachable, offers.AgentGone}
+
+// given reports that a filter was given and none of values is what it names.
+func given(filter string, values ...string) bool {
+	return filter != "" && !slices.Contains(values, filter)
+}
+
+func (a *api) oneAgent(r *http.Request, p *picture) (any, error) {
+	ag, err := p.findAgent(r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return p.showAgent(ag), nil
+}
+
+// findAgent returns the agent of an id, or of a unique beginning of one.
+func (p *picture) findAgent(id string) (*state.Agent, error) {
+	if a := p.State.Agent(offers.AgentID(id)); a != nil {
+		return a, nil
+	}
+	var found []*state.Agent
+	for a := range p.State.Agents() {
+		if strings.HasPrefix(string(a.ID), id) {
+			found = append(found, a)
+		}
+	}
+	return only(found, "agent", id, offers.UnknownAgent, func(a *state.Agent) string { return string(a.ID) })
+}
+
+// only returns the one thing found; the errors say what to ask for instead.
+func only[T any](found []T, what, asked string, unknown offers.Code, id func(T) string) (T, error) {
+	var none T
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return none, offers.Errorf(unknown, "there is no %s %.140q", what, asked)
+	}
+	return none, &statusError{http.StatusConflict, offers.Errorf(offers.BadMessage,
+		"%.140q is the beginning of %d ids (%s, %s, ...): give more of the %s's", asked, len(found), id(found[0]), id(found[1]), what)}
+}

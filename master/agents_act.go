@@ -1,0 +1,98 @@
+package master
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// act looks, lets decide say which commands follow, commits them and answers
+// with what show makes of the results.
+func (a *api) act(w http.ResponseWriter, r *http.Request, decide func(*picture) ([]state.Command, any, error)) error {
+	p, err := a.sight(r.Context())
+	if err != nil {
+		return a.elsewhere(w, r, err)
+	}
+	commands, answer, err := decide(p)
+	if err != nil {
+		return err
+	}
+	results, err := a.loop.command(r.Context(), commands...)
+	if err != nil {
+		return a.elsewhere(w, r, err)
+	}
+	for _, res := range results {
+		if res.Err != nil {
+			return res.Err
+		}
+	}
+	return write(w, answer)
+}
+
+// moved answers an order about an agent.
+type moved struct {
+	ID    offers.AgentID    `json:"id"`
+	State offers.AgentState `json:"state"`
+}
+
+// drainAgent takes an agent out of service: no more offers, and its tasks are
+// told to end. With a deadline that is the time each has between SIGTERM and
+// SIGKILL.
+func (a *api) drainAgent(w http.ResponseWriter, r *http.Request) error {
+	var order struct {
+		Deadline *offers.Duration `json:"deadline"`
+	}
+	if err := readBody(r, &order); err != nil {
+		return err
+	}
+	return a.act(w, r, func(p *picture) ([]state.Command, any, error) {
+		ag, err := p.findAgent(r.PathValue("id"))
+		if err != nil {
+			return nil, nil, err
+		}
+		if ag.State != offers.AgentActive && ag.State != offers.AgentDraining {
+			return nil, nil, conflict("agent %s is %s; an active one can be drained", ag.ID, ag.State)
+		}
+		now := time.Now().UTC()
+		var commands []state.Command
+		// The orders come first, so that their grace is the one that counts.
+		for t := range p.State.LiveTasksOn(ag.ID) {
+			commands = append(commands, state.Command{KillTask: &state.KillTask{Ref: t.Ref(), Order: state.KillOrder{Grace: order.Deadline, Reason: "drain", Time: now}}})
+		}
+		commands = append(commands, state.Command{SetAgentState: &state.SetAgentState{ID: ag.ID, State: offers.AgentDraining, Time: now}})
+		return commands, moved{ag.ID, offers.AgentDraining}, nil
+	})
+}
+
+func (a *api) undrainAgent(w http.ResponseWriter, r *http.Request) error {
+	return a.move(w, r, offers.AgentActive, func(s offers.AgentState) bool {
+		return s == offers.AgentDraining || s == offers.AgentDrained || s == offers.AgentActive
+	}, "a draining or drained one can be undrained")
+}
+
+func (a *api) removeAgent(w http.ResponseWriter, r *http.Request) error {
+	return a.move(w, r, offers.AgentGone, func(s offers.AgentState) bool { return true }, "")
+}
+
+// move sets the state of an agent that is in a state from which it may.
+func (a *api) move(w http.ResponseWriter, r *http.Request, to offers.AgentState, may func(offers.AgentState) bool, hint string) error {
+	if err := readBody(r, &struct{}{}); err != nil {
+		return err
+	}
+	return a.act(w, r, func(p *picture) ([]state.Command, any, error) {
+		ag, err := p.findAgent(r.PathValue("id"))
+		if err != nil {
+			return nil, nil, err
+		}
+		if !may(ag.State) {
+			return nil, nil, conflict("agent %s is %s; %s", ag.ID, ag.State, hint)
+		}
+		return []state.Command{{SetAgentState: &state.SetAgentState{ID: ag.ID, State: to, Time: time.Now().UTC()}}}, moved{ag.ID, to}, nil
+	})
+}
+
+func conflict(format string, args ...any) error {
+	return &statusError{http.StatusConflict, offers.Errorf(offers.BadMessage, format, args...)}
+}

@@ -1,0 +1,127 @@
+package master
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// statusError is an error whose status does not follow from its code.
+type statusError struct {
+	status int
+	cause  *offers.Error
+}
+
+func (e *statusError) Error() string { return e.cause.Message }
+func (e *statusError) Unwrap() error { return e.cause }
+
+// statusOf is the one place where codes become HTTP statuses.
+func statusOf(code offers.Code) int {
+	switch code {
+	case offers.Unauthenticated:
+		return http.StatusUnauthorized
+	case offers.Forbidden:
+		return http.StatusForbidden
+	case offers.UnknownAgent, offers.UnknownFramework, offers.UnknownTask:
+		return http.StatusNotFound
+	case offers.TaskIDInUse, offers.VersionConflict, offers.FrameworkRemoved:
+		return http.StatusConflict
+	case offers.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case offers.RateLimited:
+		return http.StatusTooManyRequests
+	case offers.NotLeader, offers.Unavailable:
+		return http.StatusServiceUnavailable
+	case offers.Internal:
+		return http.StatusInternalServerError
+	default:
+		return http.StatusBadRequest
+	}
+}
+
+// fail answers with an error.
+func fail(w http.ResponseWriter, err error) {
+	known := offers.Errorf(offers.Internal, "%s", err)
+	var tooLarge *http.MaxBytesError
+	var shown *statusError
+	switch {
+	case errors.As(err, &tooLarge):
+		known = offers.Errorf(offers.TooLarge, "the body is larger than %d bytes", tooLarge.Limit)
+	default:
+		_ = errors.As(err, &known)
+	}
+	status := statusOf(known.Code)
+	if errors.As(err, &shown) {
+		status = shown.status
+	}
+	switch status {
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "1")
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	body, err := json.Marshal(map[string]*offers.Error{"error": known})
+	if err != nil {
+		http.Error(w, known.Message, status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the client has left if this fails
+}
+
+// write answers with v.
+func write(w http.ResponseWriter, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(body, '\n')) // the client has left if this fails
+	return nil
+}
+
+// readBody reads one JSON object into v and refuses fields that v does not
+// have. An empty body leaves v as it is.
+func readBody(r *http.Request, v any) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return offers.Errorf(offers.BadMessage, "%s", plain(err))
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return offers.Errorf(offers.BadMessage, "the body holds more than one JSON object")
+	}
+	return nil
+}
+
+// plain says in the words of an operator what the decoder says in Go's.
+func plain(err error) string {
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	text := err.Error()
+	field, unknown := strings.CutPrefix(text, "json: unknown field ")
+	switch {
+	case unknown:
+		return "the field " + field + " is unknown"
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Sprintf("%s is a %s, which has no place there", kind.Field, kind.Value)
+	case errors.As(err, &kind), errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the body is not a JSON object"
+	default:
+		return text
+	}
+}

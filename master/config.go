@@ -1,0 +1,101 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/rings"
+)
+
+// Config of a master. What is left at its zero value means the default that
+// the field's comment names.
+type Config struct {
+	Name    string // unique in the cluster; the host's name
+	DataDir string // required
+	HTTP    string // host:port to listen on for clients and agents; required
+	Raft    string // host:port to listen on for other masters; required
+
+	// AdvertiseHTTP and AdvertiseRaft are how others reach HTTP and Raft. By
+	// default that is where they listen, or the host's first address that is
+	// not loopback where they listen on all.
+	AdvertiseHTTP string
+	AdvertiseRaft string
+
+	BootstrapExpect int      // new masters that make a new cluster: 1, 3, 5; 0 only joins one
+	Join            []string // Raft addresses of masters
+
+	OfferTimeout time.Duration           // life of an offer; 2 min
+	AgentTimeout time.Duration           // silence after which an agent is unreachable; 75 s
+	RemovalEvery time.Duration           // between two agents becoming unreachable; 10 s
+	RemovalBurst int                     // how many may do so at once; 3
+	Exclude      []string                // fair-share kinds that don't count for the dominant share
+	Rings        map[string]rings.Layout // by kind; what is missing gets a default
+
+	Version string // of the program, for people
+	Door    *door.Door
+	Logger  hclog.Logger
+}
+
+// The defaults of INTERFACE section 5.
+const (
+	defaultOfferTimeout = 2 * time.Minute
+	defaultAgentTimeout = 75 * time.Second
+	defaultRemovalEvery = 10 * time.Second
+	defaultRemovalBurst = 3
+)
+
+// validate fills in the defaults and names the first field that can't be. What
+// concerns the replica is for it to say.
+func (c *Config) validate() error {
+	for _, d := range []struct {
+		field string
+		value *time.Duration
+		def   time.Duration
+	}{
+		{"offer_timeout", &c.OfferTimeout, defaultOfferTimeout},
+		{"agent_timeout", &c.AgentTimeout, defaultAgentTimeout},
+		{"agent_removal rate", &c.RemovalEvery, defaultRemovalEvery},
+	} {
+		if *d.value < 0 {
+			return fmt.Errorf("%s is %v; it can't be negative", d.field, *d.value)
+		}
+		if *d.value == 0 {
+			*d.value = d.def
+		}
+	}
+	if c.RemovalBurst < 0 {
+		return fmt.Errorf("agent_removal burst is %d; it can't be negative", c.RemovalBurst)
+	}
+	if c.RemovalBurst == 0 {
+		c.RemovalBurst = defaultRemovalBurst
+	}
+	for kind, layout := range c.Rings {
+		if err := layout.Validate(); err != nil {
+			return fmt.Errorf("rings: %s: %w", kind, err)
+		}
+	}
+	if c.Logger == nil {
+		c.Logger = hclog.NewNullLogger()
+	}
+	switch {
+	case c.Door == nil:
+		return errors.New("the master has no door")
+	case c.HTTP == "":
+		return errors.New("http is missing: give --http host:port")
+	}
+	return c.Door.MayServe(c.HTTP)
+}
+
+// forLoop is what the loop needs of it; at is the advertised HTTP address.
+func (c *Config) forLoop(name, at string) loopConfig {
+	return loopConfig{
+		name: name, address: at, door: c.Door,
+		match:        match.Config{Rings: c.Rings, OfferTimeout: c.OfferTimeout, Exclude: c.Exclude},
+		agentTimeout: c.AgentTimeout, removalEvery: c.RemovalEvery, removalBurst: c.RemovalBurst,
+	}
+}

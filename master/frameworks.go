@@ -1,0 +1,112 @@
+package master
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// shownFramework is a framework as GET /v1/frameworks gives it.
+type shownFramework struct {
+	ID              offers.FrameworkID `json:"id"`
+	Name            string             `json:"name"`
+	Role            offers.Role        `json:"role"`
+	User            string             `json:"user,omitempty"`
+	Connected       bool               `json:"connected"`
+	Removed         bool               `json:"removed,omitempty"`
+	Tasks           int                `json:"tasks"` // that live
+	Share           float64            `json:"share"`
+	Dominant        string             `json:"dominant"`
+	Used            shown              `json:"used"`
+	Offered         shown              `json:"offered"`
+	Demands         int                `json:"demands"`
+	Suppressed      bool               `json:"suppressed,omitempty"`
+	Labels          map[string]string  `json:"labels,omitempty"`
+	FailoverTimeout offers.Duration    `json:"failover_timeout"`
+	Deadline        *time.Time         `json:"deadline,omitempty"` // removed then unless it is back
+	Registered      *time.Time         `json:"registered"`
+}
+
+func (p *picture) showFramework(f *state.Framework) any {
+	v := p.Match.Frameworks[f.ID]
+	return shownFramework{
+		ID: f.ID, Name: f.Name, Role: f.Role, User: f.User, Connected: p.Connected[f.ID], Removed: f.Removed,
+		Tasks: p.State.LiveCount(f.ID), Share: v.Share, Dominant: v.Dominant,
+		Used: show(v.Used), Offered: show(v.Offered), Demands: v.Demands, Suppressed: v.Suppressed,
+		Labels: f.Labels, FailoverTimeout: offers.Duration(f.FailoverTimeout),
+		Deadline: moment(f.Deadline), Registered: moment(f.Registered),
+	}
+}
+
+// listFrameworks leaves out the removed ones unless ?state=removed asks for them.
+func (a *api) listFrameworks(r *http.Request, p *picture) (any, error) {
+	l, err := newLister(r)
+	if err != nil {
+		return nil, err
+	}
+	q := r.URL.Query()
+	if s := q.Get("state"); s != "" && s != "connected" && s != "disconnected" && s != "removed" {
+		return nil, offers.Errorf(offers.BadMessage, "state is %.60q; a framework is connected, disconnected or removed", s)
+	}
+	for f := range p.State.Frameworks() {
+		s := p.frameworkState(f)
+		if given(q.Get("state"), s) || q.Get("state") == "" && s == "removed" ||
+			given(q.Get("role"), string(f.Role)) || given(q.Get("framework"), string(f.ID), f.Name) {
+			continue
+		}
+		if !l.add(string(f.ID), func() any { return p.showFramework(f) }) {
+			break
+		}
+	}
+	return l.page("frameworks"), nil
+}
+
+func (p *picture) frameworkState(f *state.Framework) string {
+	switch {
+	case f.Removed:
+		return "removed"
+	case p.Connected[f.ID]:
+		return "connected"
+	default:
+		return "disconnected"
+	}
+}
+
+func (a *api) oneFramework(r *http.Request, p *picture) (any, error) {
+	f, err := p.findFramework(r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return p.showFramework(f), nil
+}
+
+// findFramework returns the framework of an id, or of a unique beginning of one.
+func (p *picture) findFramework(id string) (*state.Framework, error) {
+	if f := p.State.Framework(offers.FrameworkID(id)); f != nil {
+		return f, nil
+	}
+	var found []*state.Framework
+	for f := range p.State.Frameworks() {
+		if strings.HasPrefix(string(f.ID), id) {
+			found = append(found, f)
+		}
+	}
+	return only(found, "framework", id, offers.UnknownFramework, func(f *state.Framework) string { return string(f.ID) })
+}
+
+// teardownFramework ends a framework and kills its tasks.
+func (a *api) teardownFramework(w http.ResponseWriter, r *http.Request) error {
+	if err := readBody(r, &struct{}{}); err != nil {
+		return err
+	}
+	return a.act(w, r, func(p *picture) ([]state.Command, any, error) {
+		f, err := p.findFramework(r.PathValue("id"))
+		if err != nil {
+			return nil, nil, err
+		}
+		return []state.Command{{RemoveFramework: &state.RemoveFramework{ID: f.ID, Time: time.Now().UTC()}}}, map[string]any{"id": f.ID}, nil
+	})
+}

@@ -1,0 +1,136 @@
+package master
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/ringmaster-project/ringmaster/master/replica"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// leading is what the HTTP interface needs of the loop.
+type leading interface {
+	picture(context.Context) (*picture, error)
+	command(context.Context, ...state.Command) ([]state.Result, error)
+}
+
+// standing is what it needs of the replica.
+type standing interface {
+	VerifyLeader() error
+	Leader() (replica.Member, bool)
+	Members() []replica.Member
+	Self() replica.Member
+	State() *state.State
+	Term() uint64
+}
+
+var (
+	_ leading  = (*loop)(nil)
+	_ standing = (*replica.Replica)(nil)
+)
+
+// api is the HTTP interface of one master. Everything in it is static; the
+// sessions it upgrades are served by the goroutines of their requests, which
+// sessions counts because a server forgets upgraded connections.
+type api struct {
+	loop    leading
+	replica standing
+	door    *door.Door
+	logger  hclog.Logger
+	version string
+	agents  http.RoundTripper // to the agents' HTTP doors
+
+	framework, agent func(wire.Link, door.Principal) // serve one connection
+
+	sessions sync.WaitGroup
+	mux      *http.ServeMux
+	routes   map[string]route // by pattern of mux
+}
+
+// route is one endpoint.
+type route struct {
+	action door.Action // "" is open to everybody
+	target string      // path value that names what it acts on, "" for the whole
+	serve  func(http.ResponseWriter, *http.Request) error
+}
+
+// build enters every endpoint.
+func (a *api) build() {
+	a.mux, a.routes = http.NewServeMux(), map[string]route{}
+	for pattern, r := range map[string]route{
+		"GET /healthz":         {serve: a.health},
+		"GET /readyz":          {serve: a.readiness},
+		"GET /v1/openapi.json": {action: door.Read, serve: openapi},
+		"GET /metrics":         {action: door.Read, serve: a.metrics()},
+
+		"GET /v1/status":          {action: door.Read, serve: a.read(a.status)},
+		"GET /v1/masters":         {action: door.Read, serve: a.read(a.masters)},
+		"GET /v1/agents":          {action: door.Read, serve: a.read(a.listAgents)},
+		"GET /v1/agents/{id}":     {action: door.Read, target: "id", serve: a.read(a.oneAgent)},
+		"GET /v1/frameworks":      {action: door.Read, serve: a.read(a.listFrameworks)},
+		"GET /v1/frameworks/{id}": {action: door.Read, target: "id", serve: a.read(a.oneFramework)},
+		"GET /v1/tasks":           {action: door.Read, serve: a.read(a.listTasks)},
+		"GET /v1/tasks/{id}":      {action: door.Read, target: "id", serve: a.read(a.oneTask)},
+		"GET /v1/offers":          {action: door.Read, serve: a.read(a.listOffers)},
+		"GET /v1/rings":           {action: door.Read, serve: a.read(a.listRings)},
+		"GET /v1/roles":           {action: door.Read, serve: a.read(a.listRoles)},
+
+		"GET /v1/tasks/{id}/logs":            {action: door.Sandbox, target: "id", serve: a.taskLogs},
+		"GET /v1/tasks/{id}/files":           {action: door.Sandbox, target: "id", serve: a.taskFiles},
+		"GET /v1/tasks/{id}/files/{path...}": {action: door.Sandbox, target: "id", serve: a.taskFiles},
+
+		"POST /v1/tasks/{id}/kill":          {action: door.Operate, target: "id", serve: a.killTask},
+		"POST /v1/agents/{id}/drain":        {action: door.Operate, target: "id", serve: a.drainAgent},
+		"POST /v1/agents/{id}/undrain":      {action: door.Operate, target: "id", serve: a.undrainAgent},
+		"POST /v1/agents/{id}/remove":       {action: door.Operate, target: "id", serve: a.removeAgent},
+		"POST /v1/frameworks/{id}/teardown": {action: door.Operate, target: "id", serve: a.teardownFramework},
+		"PUT /v1/roles/{name...}":           {action: door.Operate, target: "name", serve: a.putRole},
+
+		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, a.framework)},
+		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, a.agent)},
+	} {
+		a.routes[pattern] = r
+		a.mux.Handle(pattern, a.guard(pattern, r))
+	}
+}
+
+// metrics serves what collector counts, in a registry of our own.
+func (a *api) metrics() func(http.ResponseWriter, *http.Request) error {
+	exporter := promhttp.HandlerFor(newRegistry(a), promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	return func(w http.ResponseWriter, r *http.Request) error {
+		exporter.ServeHTTP(w, r)
+		return nil
+	}
+}
+
+// health says that the process serves, whatever the cluster is up to.
+func (a *api) health(w http.ResponseWriter, _ *http.Request) error {
+	return write(w, map[string]string{"status": "ok"})
+}
+
+// readiness says whether requests would be served: there is a leader, and if
+// it is this one, a majority follows it.
+func (a *api) readiness(w http.ResponseWriter, r *http.Request) error {
+	if err := a.ready(r.Context()); err != nil {
+		return err
+	}
+	return write(w, map[string]string{"status": "ready"})
+}
+
+func (a *api) ready(ctx context.Context) error {
+	leader, ok := a.replica.Leader()
+	if !ok {
+		return errNoLeader()
+	}
+	if leader.ID != a.replica.Self().ID {
+		return nil
+	}
+	_, err := a.sight(ctx)
+	return err
+}

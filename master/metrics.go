@@ -1,0 +1,106 @@
+package master
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// scrapeTimeout bounds how long a scrape waits for the loop.
+const scrapeTimeout = 5 * time.Second
+
+// exporter turns the present picture into metrics when it is asked, so that
+// nothing is counted twice and nothing on the hot path. Only a leader has
+// more to tell than that it is none.
+type exporter struct {
+	api *api
+
+	leader, term, agents, frameworks, tasks, offers *prometheus.Desc
+	decisions, seconds, pending                     *prometheus.Desc
+	total, used, offered                            *prometheus.Desc
+}
+
+var _ prometheus.Collector = (*exporter)(nil)
+
+func newRegistry(a *api) *prometheus.Registry {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("ringmaster_"+name, help, labels, nil)
+	}
+	r := prometheus.NewRegistry()
+	r.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		&exporter{
+			api:        a,
+			leader:     desc("leader", "1 on the master that leads, 0 on the others."),
+			term:       desc("term", "Raft's current term."),
+			agents:     desc("agents", "Agents by state.", "state"),
+			frameworks: desc("frameworks", "Frameworks that are not removed, by whether they are connected.", "connected"),
+			tasks:      desc("tasks", "Tasks by state; ended ones as far as they are remembered.", "state"),
+			offers:     desc("offers_total", "Offers since this leader's term began, by what became of them; issued counts all.", "outcome"),
+			decisions:  desc("decisions_total", "Searches for an agent since this leader's term began.", "placement"),
+			seconds:    desc("decision_seconds", "Time spent in those searches."),
+			pending:    desc("pending", "Waiting demands by the kind that stops them.", "kind"),
+			total:      desc("resource_total", "What the reachable agents have: cpus in cores, bandwidth in bits per second, all else in bytes.", "kind"),
+			used:       desc("resource_used", "What tasks hold of it.", "kind"),
+			offered:    desc("resource_offered", "What outstanding offers hold of it.", "kind"),
+		})
+	return r
+}
+
+// Describe implements [prometheus.Collector].
+func (e *exporter) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.seconds, e.pending, e.total, e.used, e.offered,
+	} {
+		out <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (e *exporter) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
+	}
+	gauge(e.term, float64(e.api.replica.Term()))
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	p, err := e.api.loop.picture(ctx)
+	if err != nil {
+		gauge(e.leader, 0)
+		return
+	}
+	gauge(e.leader, 1)
+	c := p.count()
+	for s, n := range c.agents {
+		gauge(e.agents, float64(n), string(s))
+	}
+	for s, n := range c.tasks {
+		gauge(e.tasks, float64(n), string(s))
+	}
+	gauge(e.frameworks, float64(c.connected), strconv.FormatBool(true))
+	gauge(e.frameworks, float64(c.disconnected), strconv.FormatBool(false))
+	for kind, n := range p.Match.Pending {
+		gauge(e.pending, float64(n), kind)
+	}
+	c.total.each(func(kind string, n float64) { gauge(e.total, n, kind) })
+	c.used.each(func(kind string, n float64) { gauge(e.used, n, kind) })
+	c.offered.each(func(kind string, n float64) { gauge(e.offered, n, kind) })
+	e.counters(p, out)
+}
+
+func (e *exporter) counters(p *picture, out chan<- prometheus.Metric) {
+	c := p.Match.Counters
+	for outcome, n := range map[string]uint64{
+		"issued": c.Issued, "accepted": c.Accepted, "declined": c.Declined, "rescinded": c.Rescinded, "expired": c.Expired,
+	} {
+		out <- prometheus.MustNewConstMetric(e.offers, prometheus.CounterValue, float64(n), outcome)
+	}
+	out <- prometheus.MustNewConstMetric(e.decisions, prometheus.CounterValue, float64(c.Decisions), string(offers.Rings))
+	out <- prometheus.MustNewConstSummary(e.seconds, c.Decisions, time.Duration(c.DecisionNanos).Seconds(), nil)
+}

@@ -1,0 +1,107 @@
+package master
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// taskLogs streams what a task wrote, from its agent.
+func (a *api) taskLogs(w http.ResponseWriter, r *http.Request) error {
+	in, out := r.URL.Query(), url.Values{}
+	switch stream := in.Get("stream"); stream {
+	case "", "stdout", "stderr":
+		out.Set("stream", stream)
+		if stream == "" {
+			out.Set("stream", "stdout")
+		}
+	default:
+		return offers.Errorf(offers.BadMessage, "stream is %.60q; it is stdout or stderr", stream)
+	}
+	follow, err := flag(r, "follow")
+	if err != nil {
+		return err
+	}
+	if follow {
+		out.Set("follow", "true")
+	}
+	if text := in.Get("offset"); text != "" {
+		if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
+			return offers.Errorf(offers.BadMessage, "offset is %.60q; it is a number of bytes", text)
+		}
+		out.Set("offset", text)
+	}
+	return a.sandbox(w, r, "/logs", out)
+}
+
+// taskFiles passes a file or the list of a folder on, from the task's agent.
+func (a *api) taskFiles(w http.ResponseWriter, r *http.Request) error {
+	path := r.PathValue("path")
+	for part := range strings.SplitSeq(path, "/") {
+		if part == ".." {
+			return offers.Errorf(offers.Forbidden, "a path with .. in it leads out of the sandbox")
+		}
+	}
+	return a.sandbox(w, r, "/files/"+path, url.Values{})
+}
+
+// sandbox asks the agent of a task for something below its sandbox.
+func (a *api) sandbox(w http.ResponseWriter, r *http.Request, what string, query url.Values) error {
+	p, err := a.sight(r.Context())
+	if err != nil {
+		return a.elsewhere(w, r, err)
+	}
+	t, err := p.findTask(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	ag := p.State.Agent(t.Agent)
+	if ag == nil || ag.State == offers.AgentGone || ag.Address == "" {
+		return offers.Errorf(offers.Unavailable, "task %s was on agent %s, which is gone with its files", t.Ref(), t.Agent)
+	}
+	a.proxy(ag, "/v1/sandbox/"+string(t.Framework)+"/"+string(t.Spec.ID)+what, query).ServeHTTP(w, r)
+	return nil
+}
+
+// proxy streams one answer of an agent, each piece as it comes. Neither the
+// client's credentials nor the agent's headers pass through, but for those
+// that say what the bytes are.
+func (a *api) proxy(ag *state.Agent, path string, query url.Values) http.Handler {
+	scheme := "http"
+	if ag.Secure {
+		scheme = "https"
+	}
+	return &httputil.ReverseProxy{
+		Transport:     a.agents,
+		FlushInterval: -1,
+		Rewrite: func(pr *httputil.ProxyRequest) {
+			pr.Out.URL = &url.URL{Scheme: scheme, Host: ag.Address, Path: path, RawQuery: query.Encode()}
+			pr.Out.Host = ag.Address
+			pr.Out.Header = a.door.Header()
+			for _, name := range []string{"Range", "If-Range"} {
+				if v := pr.In.Header.Get(name); v != "" {
+					pr.Out.Header.Set(name, v)
+				}
+			}
+		},
+		ModifyResponse: func(resp *http.Response) error {
+			kept := http.Header{}
+			for _, name := range []string{"Content-Type", "Content-Length", "Content-Range", "Accept-Ranges", "Last-Modified"} {
+				if v := resp.Header.Get(name); v != "" {
+					kept.Set(name, v)
+				}
+			}
+			resp.Header = kept
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			a.logger.Debug("an agent's door does not answer", "agent", ag.ID, "error", err)
+			fail(w, &statusError{http.StatusBadGateway, offers.Errorf(offers.Unavailable, "agent %s does not answer at %s: ask again", ag.ID, ag.Address)})
+		},
+	}
+}

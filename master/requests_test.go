@@ -1,0 +1,328 @@
+package master
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/ringmaster-project/ringmaster/master/replica"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+func TestBadRequestsAreToldWhy(t *testing.T) {
+	s := newScene(t, "")
+	for _, row := range []struct {
+		method, path, body string
+		status             int
+		code               offers.Code
+		says               string
+	}{
+		{"GET", "/v1/nothing", "", 404, offers.BadMessage, "/v1/nothing"},
+		{"DELETE", "/v1/agents", "", 405, offers.BadMessage, "takes GET"},
+		{"GET", "/v1/agents/zz", "", 404, offers.UnknownAgent, `"zz"`},
+		{"GET", "/v1/agents/a0000", "", 409, offers.BadMessage, "beginning of 2 ids"},
+		{"GET", "/v1/frameworks/zz", "", 404, offers.UnknownFramework, `"zz"`},
+		{"GET", "/v1/tasks/zz", "", 404, offers.UnknownTask, `"zz"`},
+		{"GET", "/v1/tasks/t1", "", 409, offers.BadMessage, "f00001-c0de:t1, f00002-c0de:t1"},
+		{"GET", "/v1/tasks?state=sleeping", "", 400, offers.BadMessage, "sleeping"},
+		{"GET", "/v1/agents?state=sleeping", "", 400, offers.BadMessage, "sleeping"},
+		{"GET", "/v1/frameworks?state=sleeping", "", 400, offers.BadMessage, "sleeping"},
+		{"GET", "/v1/tasks?limit=0", "", 400, offers.BadMessage, "limit"},
+		{"GET", "/v1/tasks?limit=many", "", 400, offers.BadMessage, "limit"},
+		{"GET", "/v1/tasks?stale=maybe", "", 400, offers.BadMessage, "stale"},
+		{"GET", "/v1/tasks/f00001:t1/logs?stream=out", "", 400, offers.BadMessage, "stream"},
+		{"GET", "/v1/tasks/f00001:t1/logs?offset=-1", "", 400, offers.BadMessage, "offset"},
+		{"GET", "/v1/tasks/f00001:t1/logs?follow=si", "", 400, offers.BadMessage, "follow"},
+		{"PUT", "/v1/roles/eng", `{"wait": 2}`, 400, offers.BadMessage, `"wait" is unknown`},
+		{"PUT", "/v1/roles/eng", `{"weight": "2"}`, 400, offers.BadMessage, "weight"},
+		{"PUT", "/v1/roles/eng", `{"weight": 0}`, 400, offers.BadMessage, "weight is 0"},
+		{"PUT", "/v1/roles/eng", `{"weight": 2`, 400, offers.BadMessage, "not a JSON object"},
+		{"PUT", "/v1/roles/eng", `[]`, 400, offers.BadMessage, "not a JSON object"},
+		{"PUT", "/v1/roles/eng", `{} {}`, 400, offers.BadMessage, "more than one"},
+		{"PUT", "/v1/roles/eng", `{"quota": {"limit": {"cpus": -1}}}`, 400, offers.BadResources, "quota.limit.cpus"},
+		{"PUT", "/v1/roles/eng", `{"quota": {"limit": {"cpus": 0.0001}}}`, 400, offers.BadResources, "quota.limit.cpus"},
+		{"PUT", "/v1/roles/eng", `{"quota": {"limit": {"mem": null}}}`, 400, offers.BadResources, "quota.limit.mem"},
+		{"PUT", "/v1/roles/eng", `{"quota": {"limit": {"ports": 3}}}`, 400, offers.BadResources, "ports"},
+		{"PUT", "/v1/roles/eng", `{"quota": {"limit": {"cpus": 1}, "guarantee": {"cpus": 2}}}`, 400, offers.BadMessage, "guarantee.cpus"},
+		{"PUT", "/v1/roles/a%20b", `{}`, 400, offers.BadMessage, "role"},
+		{"PUT", "/v1/roles/eng", strings.Repeat(" ", maxBody+1), 413, offers.TooLarge, "larger than"},
+		{"POST", "/v1/tasks/f00001:t1/kill", `{"grace": "soon"}`, 400, offers.BadMessage, "soon"},
+		{"POST", "/v1/agents/a00002/drain", ``, 409, offers.BadMessage, "is unreachable"},
+		{"POST", "/v1/agents/a00002/undrain", ``, 409, offers.BadMessage, "is unreachable"},
+		{"POST", "/v1/agents/a00001/remove", `{"now": true}`, 400, offers.BadMessage, "now"},
+		{"GET", "/v1/framework", "", 426, offers.BadMessage, "ringmaster.v1"},
+	} {
+		s.wantError(row.method, row.path, row.body, row.status, row.code, row.says)
+	}
+	if len(s.orders) != 0 {
+		t.Errorf("bad requests committed %v", s.orders)
+	}
+}
+
+func TestOperatorsOrdersAreCommitted(t *testing.T) {
+	grace := offers.Duration(30e9)
+	deadline := offers.Duration(600e9)
+	t1 := offers.TaskRef{Framework: "f00001-c0de", Task: "t1"}
+	for _, row := range []struct {
+		method, path, body string
+		want               []state.Command
+		answer             string
+	}{
+		{"PUT", "/v1/roles/eng/ml", `{"weight": 2.5, "quota": {"limit": {"cpus": 1.5, "mem": "1GiB", "gpu": "96GiB"}, "guarantee": {"cpus": "1"}}}`,
+			[]state.Command{{SetRole: &state.SetRole{Role: "eng/ml", Settings: &offers.RoleSettings{Weight: 2.5, Quota: offers.Quota{
+				Limit: offers.QuotaAmounts{"cpus": 1500, "mem": gib, "gpu": 96 * gib}, Guarantee: offers.QuotaAmounts{"cpus": 1000}}}}}},
+			`"quota":{"limit":{"cpus":1.5,"gpu":103079215104,"mem":1073741824},"guarantee":{"cpus":1}}`},
+		{"PUT", "/v1/roles/eng", ``, []state.Command{{SetRole: &state.SetRole{Role: "eng", Settings: &offers.RoleSettings{Weight: 1}}}}, `"frameworks":1`},
+		{"POST", "/v1/tasks/f00001:t1/kill", `{"grace": "30s"}`,
+			[]state.Command{{KillTask: &state.KillTask{Ref: t1, Order: state.KillOrder{Grace: &grace, Reason: "operator"}}}}, `"task_id":"t1"`},
+		{"POST", "/v1/tasks/f00001-c0de:t1/kill", ``, []state.Command{{KillTask: &state.KillTask{Ref: t1, Order: state.KillOrder{Reason: "operator"}}}}, `"f00001-c0de"`},
+		{"POST", "/v1/agents/a00001/drain", `{"deadline": "10m"}`, []state.Command{
+			{KillTask: &state.KillTask{Ref: t1, Order: state.KillOrder{Grace: &deadline, Reason: "drain"}}},
+			{SetAgentState: &state.SetAgentState{ID: "a00001-c0de", State: offers.AgentDraining}}}, `"draining"`},
+		{"POST", "/v1/agents/a00002/remove", ``, []state.Command{{SetAgentState: &state.SetAgentState{ID: "a00002-c0de", State: offers.AgentGone}}}, `"gone"`},
+		{"POST", "/v1/frameworks/f00001/teardown", `{}`, []state.Command{{RemoveFramework: &state.RemoveFramework{ID: "f00001-c0de"}}}, `"id":"f00001-c0de"`},
+	} {
+		s := newScene(t, "")
+		status, _, text := s.ask(row.method, row.path, row.body)
+		if status != 200 || !strings.Contains(text, row.answer) {
+			t.Errorf("%s: %d %s; want %s", row.path, status, text, row.answer)
+		}
+		if got := timeless(t, s.orders); got != timeless(t, row.want) {
+			t.Errorf("%s committed\n%s; want\n%s", row.path, got, timeless(t, row.want))
+		}
+	}
+}
+
+// timeless writes commands without the time they were given at.
+func timeless(t *testing.T, commands []state.Command) string {
+	t.Helper()
+	text, err := json.Marshal(commands)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	var strip func(any)
+	strip = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			delete(v, "Time")
+			for _, each := range v {
+				strip(each)
+			}
+		case []any:
+			for _, each := range v {
+				strip(each)
+			}
+		}
+	}
+	strip(v)
+	return fmt.Sprint(v)
+}
+
+func TestFiltersAndPages(t *testing.T) {
+	s := newScene(t, "")
+	ids := func(path, list string) (out []string, next string) {
+		t.Helper()
+		_, _, text := s.ask("GET", path, "")
+		var answer map[string]json.RawMessage
+		var items []struct{ ID, Name string }
+		if json.Unmarshal([]byte(text), &answer) != nil || json.Unmarshal(answer[list], &items) != nil {
+			t.Fatalf("%s: %s", path, text)
+		}
+		_ = json.Unmarshal(answer["next"], &next)
+		for _, it := range items {
+			out = append(out, it.Name+it.ID)
+		}
+		return out, next
+	}
+	for path, want := range map[string][]string{
+		"tasks?framework=batch":          {"n-t1t1", "n-t2t2"},
+		"tasks?framework=f00002-c0de":    {"n-t1t1"},
+		"tasks?agent=a1&state=running":   {"n-t1t1"},
+		"tasks?role=ops":                 {"n-t1t1"},
+		"tasks?state=killed":             nil,
+		"tasks?framework=nobody":         nil,
+		"agents?state=unreachable":       {"a2a00002-c0de"},
+		"frameworks?role=eng/ml":         {"batchf00001-c0de"},
+		"frameworks?state=disconnected":  {"webf00002-c0de"},
+		"frameworks?state=removed":       nil,
+		"offers?framework=batch":         {"o9-7", "o10-7"},
+		"offers?agent=a2":                nil,
+		"agents?limit=1&next=a00001-c0d": {"a1a00001-c0de"},
+	} {
+		list, _, _ := strings.Cut(path, "?")
+		if got, _ := ids("/v1/"+path, list); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v; want %v", path, got, want)
+		}
+	}
+	for list, want := range map[string]int{"tasks": 3, "agents": 2, "offers": 2, "frameworks": 2, "roles": 1} {
+		n, next := 0, ""
+		for {
+			got, more := ids("/v1/"+list+"?limit=1&next="+next, list)
+			if n += len(got); more == "" {
+				break
+			}
+			if next = more; len(got) != 1 {
+				t.Fatalf("%s: a page of %d", list, len(got))
+			}
+		}
+		if n != want {
+			t.Errorf("%s: %d in pages of one; want %d", list, n, want)
+		}
+	}
+}
+
+func TestOnlyTheLeaderAnswers(t *testing.T) {
+	s := newScene(t, "")
+	s.verify = offers.Errorf(offers.NotLeader, "this master does not lead")
+	s.leader = replica.Member{ID: "m2@2", Name: "m2", HTTP: "10.0.0.2:5050"}
+	for _, row := range []struct{ method, path string }{
+		{"GET", "/v1/tasks?framework=batch"}, {"POST", "/v1/tasks/t1/kill"}, {"PUT", "/v1/roles/eng"},
+		{"GET", "/v1/tasks/t1/logs?follow=true"}, {"GET", "/v1/framework"}, {"GET", "/v1/agent"},
+	} {
+		status, header, _ := s.ask(row.method, row.path, "")
+		if want := "http://10.0.0.2:5050" + row.path; status != 307 || header.Get("Location") != want {
+			t.Errorf("%s %s: %d to %s; want %s", row.method, row.path, status, header.Get("Location"), want)
+		}
+	}
+	if status, _, _ := s.ask("GET", "/v1/tasks?stale=true", ""); status != 200 {
+		t.Errorf("a stale read of a follower: %d", status)
+	}
+	if status, _, _ := s.ask("GET", "/readyz", ""); status != 200 {
+		t.Errorf("a follower with a leader is not ready: %d", status)
+	}
+
+	s.leader = replica.Member{}
+	for _, path := range []string{"/v1/tasks", "/v1/framework", "/v1/agent", "/readyz"} {
+		s.wantError("GET", path, "", 503, offers.Unavailable, "no master leads")
+		if _, header, _ := s.ask("GET", path, ""); header.Get("Retry-After") != "1" {
+			t.Errorf("%s: Retry-After %q", path, header.Get("Retry-After"))
+		}
+	}
+	s.leader, s.verify = self, offers.Errorf(offers.Unavailable, "leadership was lost")
+	s.wantError("GET", "/v1/status", "", 503, offers.Unavailable, "lost")
+	s.wantError("GET", "/readyz", "", 503, offers.Unavailable, "lost")
+	if status, _, _ := s.ask("GET", "/healthz", ""); status != 200 {
+		t.Errorf("without a majority health is %d", status)
+	}
+}
+
+func TestDoorGuardsEveryRoute(t *testing.T) {
+	s := newScene(t, "secret")
+	for pattern := range s.routes {
+		method, path, _ := strings.Cut(pattern, " ")
+		path = strings.NewReplacer("{id}", "t1", "{name...}", "eng", "{path...}", "f").Replace(path)
+		status, header, _ := s.ask(method, path, "")
+		open := path == "/healthz" || path == "/readyz"
+		if open != (status == 200) || !open && status != 401 {
+			t.Errorf("%s without a token: %d", pattern, status)
+		}
+		if header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: headers %v", pattern, header)
+		}
+		if !open {
+			if status, _, _ := s.ask(method, path, "", "Authorization", "Bearer guess"); status != 401 {
+				t.Errorf("%s with a wrong token: %d", pattern, status)
+			}
+			for _, foreign := range [][]string{{"Origin", "https://evil.example"}, {"Host", "evil.example"}} {
+				if status, _, _ := s.ask(method, path, "", append(foreign, "Authorization", "Bearer secret")...); status != 403 {
+					t.Errorf("%s with a foreign %s: %d", pattern, foreign[0], status)
+				}
+			}
+		}
+	}
+	if status, _, _ := s.ask("GET", "/v1/status", "", "Authorization", "Bearer secret"); status != 200 {
+		t.Errorf("with the token: %d", status)
+	}
+}
+
+func TestDescriptionHoldsEveryRoute(t *testing.T) {
+	s := newScene(t, "")
+	_, _, text := s.ask("GET", "/v1/openapi.json", "")
+	var doc struct {
+		Paths map[string]map[string]any `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	described := map[string]bool{}
+	for path, methods := range doc.Paths {
+		for method := range methods {
+			described[strings.ToUpper(method)+" "+path] = true
+		}
+	}
+	for pattern := range s.routes {
+		key := strings.NewReplacer("...}", "}").Replace(pattern)
+		if !described[key] {
+			t.Errorf("%s is not described", pattern)
+		}
+		delete(described, key)
+	}
+	for key := range described {
+		t.Errorf("%s is described and not there", key)
+	}
+}
+
+func TestMetricsNamePartsOfTheCluster(t *testing.T) {
+	s := newScene(t, "")
+	_, _, text := s.ask("GET", "/metrics", "")
+	for _, line := range []string{
+		"ringmaster_leader 1", "ringmaster_term 7", `ringmaster_agents{state="active"} 1`, `ringmaster_agents{state="gone"} 0`,
+		`ringmaster_frameworks{connected="true"} 1`, `ringmaster_frameworks{connected="false"} 1`,
+		`ringmaster_tasks{state="running"} 1`, `ringmaster_tasks{state="finished"} 0`,
+		`ringmaster_offers_total{outcome="accepted"} 2`, `ringmaster_decisions_total{placement="rings"} 9`,
+		"ringmaster_decision_seconds_sum 1.8e-05", "ringmaster_decision_seconds_count 9", `ringmaster_pending{kind="mem"} 3`,
+		`ringmaster_resource_total{kind="cpus"} 4.5`, `ringmaster_resource_used{kind="cpus"} 1.5`, `ringmaster_resource_offered{kind="cpus"} 0.5`,
+		`ringmaster_resource_used{kind="gpu"} 1.073741824e+10`, "go_goroutines",
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("no %q in the metrics", line)
+		}
+	}
+}
+
+func TestSandboxIsPassedOnFromTheAgent(t *testing.T) {
+	var seen *http.Request
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = r.Clone(r.Context())
+		w.Header().Set("Set-Cookie", "a=b")
+		w.Header().Set("Content-Type", "text/plain")
+		fmt.Fprint(w, "hello")
+	}))
+	defer agent.Close()
+	s := newScene(t, "secret")
+	ag := *s.shown.State.Agent("a00001-c0de")
+	ag.Address = strings.TrimPrefix(agent.URL, "http://")
+	next, results := s.shown.State.Apply([]state.Command{{RegisterAgent: &state.RegisterAgent{Agent: ag.Agent, Time: dawn}}})
+	if results[0].Err != nil {
+		t.Fatal(results[0].Err)
+	}
+	s.shown.State = next
+	for path, want := range map[string]string{
+		"/v1/tasks/f00001:t1/logs":                             "/v1/sandbox/f00001-c0de/t1/logs?stream=stdout",
+		"/v1/tasks/t2/logs?stream=stderr&follow=true&offset=7": "/v1/sandbox/f00001-c0de/t2/logs?follow=true&offset=7&stream=stderr",
+		"/v1/tasks/t2/files":                                   "/v1/sandbox/f00001-c0de/t2/files/",
+		"/v1/tasks/t2/files/out/a%20b.txt?x=y":                 "/v1/sandbox/f00001-c0de/t2/files/out/a%20b.txt",
+	} {
+		status, header, text := s.ask("GET", path, "", "Authorization", "Bearer secret", "Cookie", "c=d", "Range", "bytes=0-1")
+		if status != 200 || text != "hello" || header.Get("Set-Cookie") != "" || header.Get("Content-Type") != "text/plain" || header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %d %q %v", path, status, text, header)
+		}
+		if seen.RequestURI != want || seen.Header.Get("Authorization") != "Bearer secret" || seen.Header.Get("Cookie") != "" || seen.Header.Get("Range") != "bytes=0-1" {
+			t.Errorf("%s: the agent saw %s with %v; want %s", path, seen.RequestURI, seen.Header, want)
+		}
+	}
+	agent.Close()
+	status, _, text := s.ask("GET", "/v1/tasks/t2/logs", "", "Authorization", "Bearer secret")
+	if status != 502 || !strings.Contains(text, "does not answer") {
+		t.Errorf("a dead agent: %d %s", status, text)
+	}
+}

@@ -1,0 +1,153 @@
+package master
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// shownRole is a role as GET /v1/roles gives it.
+type shownRole struct {
+	Name       offers.Role            `json:"name"`
+	Weight     float64                `json:"weight"`
+	Quota      shownQuota             `json:"quota"`
+	Share      float64                `json:"share"` // offers counted, not divided by the weight
+	Dominant   string                 `json:"dominant"`
+	Used       map[string]json.Number `json:"used"` // by fair-share kind, offers counted
+	Frameworks int                    `json:"frameworks"`
+}
+
+type shownQuota struct {
+	Limit     map[string]json.Number `json:"limit"`
+	Guarantee map[string]json.Number `json:"guarantee"`
+}
+
+func showRole(v match.RoleView) shownRole {
+	return shownRole{
+		Name: v.Role, Weight: v.Settings.Weight,
+		Quota: shownQuota{showKinds(v.Settings.Quota.Limit), showKinds(v.Settings.Quota.Guarantee)},
+		Share: v.Share, Dominant: v.Dominant, Used: showKinds(v.Used), Frameworks: v.Frameworks,
+	}
+}
+
+func showKinds(amounts map[string]int64) map[string]json.Number {
+	out := make(map[string]json.Number, len(amounts))
+	for kind, n := range amounts {
+		out[kind] = showKind(kind, n)
+	}
+	return out
+}
+
+func (a *api) listRoles(r *http.Request, p *picture) (any, error) {
+	l, err := newLister(r)
+	if err != nil {
+		return nil, err
+	}
+	roles := map[offers.Role]match.RoleView{}
+	for name, settings := range p.State.Roles() {
+		roles[name] = match.RoleView{Role: name, Settings: settings}
+	}
+	for _, v := range p.Match.Roles {
+		roles[v.Role] = v
+	}
+	for _, name := range slices.Sorted(maps.Keys(roles)) {
+		if given(r.URL.Query().Get("role"), string(name)) {
+			continue
+		}
+		if !l.add(string(name), func() any { return showRole(roles[name]) }) {
+			break
+		}
+	}
+	return l.page("roles"), nil
+}
+
+// roleOrder is the body of PUT /v1/roles/NAME. What it leaves out is as if
+// nothing had ever been said of it.
+type roleOrder struct {
+	Weight *float64 `json:"weight"`
+	Quota  struct {
+		Limit     map[string]json.RawMessage `json:"limit"`
+		Guarantee map[string]json.RawMessage `json:"guarantee"`
+	} `json:"quota"`
+}
+
+// settings reads the order; the error names the field.
+func (o *roleOrder) settings() (offers.RoleSettings, error) {
+	s := offers.RoleSettings{Weight: 1}
+	if o.Weight != nil {
+		s.Weight = *o.Weight
+	}
+	var err error
+	if s.Quota.Limit, err = quota("quota.limit", o.Quota.Limit); err != nil {
+		return s, err
+	}
+	if s.Quota.Guarantee, err = quota("quota.guarantee", o.Quota.Guarantee); err != nil {
+		return s, err
+	}
+	if err := s.Validate(); err != nil {
+		return s, offers.Errorf(offers.BadMessage, "%s", err)
+	}
+	return s, nil
+}
+
+// quota reads amounts by fair-share kind: cpus in cores, sizes as bytes or
+// with a unit, device classes as bytes.
+func quota(field string, in map[string]json.RawMessage) (offers.QuotaAmounts, error) {
+	var out offers.QuotaAmounts
+	for _, kind := range slices.Sorted(maps.Keys(in)) {
+		scalar, known := offers.ScalarNamed(kind)
+		if !known {
+			if err := (offers.Resources{Devices: map[string]offers.DeviceAsk{kind: {Count: 1}}}).Validate(); err != nil {
+				return nil, offers.Errorf(offers.BadResources, "%s: %.60q is no kind of resource: cpus, mem, disk, bandwidth or a device class", field, kind)
+			}
+			scalar = offers.Mem
+		}
+		text := string(in[kind])
+		if strings.HasPrefix(text, `"`) {
+			if err := json.Unmarshal(in[kind], &text); err != nil {
+				return nil, offers.Errorf(offers.BadResources, "%s.%s: %s", field, kind, plain(err))
+			}
+		}
+		n, err := offers.ParseScalar(scalar, text)
+		if err != nil {
+			return nil, offers.Errorf(offers.BadResources, "%s.%s: %s", field, kind, err)
+		}
+		if out == nil {
+			out = offers.QuotaAmounts{}
+		}
+		out[kind] = n
+	}
+	return out, nil
+}
+
+// putRole replaces what is said of a role.
+func (a *api) putRole(w http.ResponseWriter, r *http.Request) error {
+	name := offers.Role(r.PathValue("name"))
+	if err := name.Validate(); err != nil {
+		return offers.Errorf(offers.BadMessage, "%s", err)
+	}
+	var order roleOrder
+	if err := readBody(r, &order); err != nil {
+		return err
+	}
+	settings, err := order.settings()
+	if err != nil {
+		return err
+	}
+	return a.act(w, r, func(p *picture) ([]state.Command, any, error) {
+		set := state.Command{SetRole: &state.SetRole{Role: name, Settings: &settings}}
+		i := slices.IndexFunc(p.Match.Roles, func(v match.RoleView) bool { return v.Role == name })
+		v := match.RoleView{Role: name}
+		if i >= 0 {
+			v = p.Match.Roles[i]
+		}
+		v.Settings = settings
+		return []state.Command{set}, showRole(v), nil
+	})
+}

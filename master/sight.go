@@ -1,0 +1,115 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+func errNoLeader() error {
+	return offers.Errorf(offers.Unavailable, "no master leads at the moment; ask again")
+}
+
+// sight returns a consistent picture: a majority confirmed that this master
+// leads after the request came in.
+func (a *api) sight(ctx context.Context) (*picture, error) {
+	if err := a.replica.VerifyLeader(); err != nil {
+		return nil, err
+	}
+	return a.loop.picture(ctx)
+}
+
+// glance returns what this master has replicated, whoever leads; there is no
+// soft state in it.
+func (a *api) glance() *picture {
+	return &picture{State: a.replica.State(), Match: &match.View{}, Term: a.replica.Term()}
+}
+
+// read serves an endpoint that only looks.
+func (a *api) read(look func(*http.Request, *picture) (any, error)) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		stale, err := flag(r, "stale")
+		if err != nil {
+			return err
+		}
+		p := a.glance()
+		if !stale {
+			if p, err = a.sight(r.Context()); err != nil {
+				return a.elsewhere(w, r, err)
+			}
+		}
+		answer, err := look(r, p)
+		if err != nil {
+			return err
+		}
+		return write(w, answer)
+	}
+}
+
+// elsewhere sends a request that only the leader can serve there; any error
+// but not_leader comes back as it is.
+func (a *api) elsewhere(w http.ResponseWriter, r *http.Request, err error) error {
+	if !errors.Is(err, &offers.Error{Code: offers.NotLeader}) {
+		return err
+	}
+	leader, ok := a.replica.Leader()
+	if !ok || leader.HTTP == "" || leader.ID == a.replica.Self().ID {
+		return errNoLeader()
+	}
+	w.Header().Set("Location", a.door.Scheme()+"://"+leader.HTTP+r.URL.RequestURI())
+	return &statusError{http.StatusTemporaryRedirect, offers.Errorf(offers.NotLeader, "the master %s leads, at %s", leader.Name, leader.HTTP)}
+}
+
+const (
+	defaultLimit = 10_000
+	maxLimit     = 100_000
+)
+
+// lister collects one page of a list: the items whose key comes after the
+// cursor, in the order they are given, up to the limit.
+type lister struct {
+	after   string
+	limit   int
+	items   []any
+	last    string
+	hasNext bool
+}
+
+func newLister(r *http.Request) (*lister, error) {
+	l := &lister{after: r.URL.Query().Get("next"), limit: defaultLimit, items: []any{}}
+	if text := r.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxLimit {
+			return nil, offers.Errorf(offers.BadMessage, "limit is %.60q; 1 to %d", text, maxLimit)
+		}
+		l.limit = n
+	}
+	return l, nil
+}
+
+// add offers one item, in ascending order of keys, and reports whether more
+// are wanted. show is called only for what is on the page.
+func (l *lister) add(key string, show func() any) bool {
+	if key <= l.after && l.after != "" {
+		return true
+	}
+	if len(l.items) == l.limit {
+		l.hasNext = true
+		return false
+	}
+	l.items, l.last = append(l.items, show()), key
+	return true
+}
+
+// page returns the answer, wrapped under name.
+func (l *lister) page(name string) any {
+	out := map[string]any{name: l.items}
+	if l.hasNext {
+		out["next"] = l.last
+	}
+	return out
+}

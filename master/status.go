@@ -1,0 +1,117 @@
+package master
+
+import (
+	"net/http"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// shownMaster is one master. Its role is leader or follower.
+type shownMaster struct {
+	Name    string `json:"name"`
+	Address string `json:"address"` // HTTP, host:port; "" while unknown
+	Raft    string `json:"raft"`
+	Role    string `json:"role"`
+}
+
+type shownLeader struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+}
+
+// shownStatus is the cluster at a glance.
+type shownStatus struct {
+	ClusterID  string                    `json:"cluster_id"`
+	Version    string                    `json:"version"`
+	Leader     *shownLeader              `json:"leader"`
+	Term       uint64                    `json:"term"`
+	Masters    []shownMaster             `json:"masters"`
+	Agents     map[offers.AgentState]int `json:"agents"`
+	Frameworks int                       `json:"frameworks"` // that are not removed
+	Tasks      map[offers.State]int      `json:"tasks"`      // ended ones as far as they are remembered
+	Offers     int                       `json:"offers"`
+	Pending    map[string]int            `json:"pending"` // waiting demands by the kind that stops them
+	Total      shown                     `json:"total"`   // of agents that are not unreachable or gone
+	Used       shown                     `json:"used"`
+	Offered    shown                     `json:"offered"`
+}
+
+func (a *api) status(_ *http.Request, p *picture) (any, error) {
+	c := p.count()
+	out := shownStatus{
+		ClusterID: p.State.ClusterID(), Version: a.version, Term: p.Term, Masters: a.showMasters(),
+		Agents: c.agents, Frameworks: c.connected + c.disconnected, Tasks: c.tasks,
+		Offers: len(p.Match.Offers), Pending: p.Match.Pending,
+		Total: c.total.show(), Used: c.used.show(), Offered: c.offered.show(),
+	}
+	if leader, ok := a.replica.Leader(); ok {
+		out.Leader = &shownLeader{leader.Name, leader.HTTP}
+	}
+	if out.Pending == nil {
+		out.Pending = map[string]int{}
+	}
+	return out, nil
+}
+
+func (a *api) masters(*http.Request, *picture) (any, error) {
+	return map[string]any{"masters": a.showMasters()}, nil
+}
+
+func (a *api) showMasters() []shownMaster {
+	leader, _ := a.replica.Leader()
+	out := []shownMaster{}
+	for _, m := range a.replica.Members() {
+		role := "follower"
+		if m.ID == leader.ID {
+			role = "leader"
+		}
+		out = append(out, shownMaster{m.Name, m.HTTP, m.Raft, role})
+	}
+	return out
+}
+
+// census is what status and metrics count.
+type census struct {
+	agents                  map[offers.AgentState]int
+	tasks                   map[offers.State]int
+	connected, disconnected int // frameworks
+	total, used, offered    sum // of agents that are not unreachable or gone
+}
+
+var taskStates = []offers.State{
+	offers.Staging, offers.Starting, offers.Running, offers.Killing, offers.Unreachable,
+	offers.Finished, offers.Failed, offers.Killed, offers.Rejected, offers.Dropped, offers.Gone,
+}
+
+// count takes O(agents + tasks); states without anything in them count 0.
+func (p *picture) count() census {
+	c := census{agents: map[offers.AgentState]int{}, tasks: map[offers.State]int{}}
+	for _, s := range agentStates {
+		c.agents[s] = 0
+	}
+	for _, s := range taskStates {
+		c.tasks[s] = 0
+	}
+	for a := range p.State.Agents() {
+		c.agents[a.State]++
+		if a.State == offers.AgentGone || a.State == offers.AgentUnreachable {
+			continue
+		}
+		v := p.room(a)
+		c.total.add(showTotal(a.Total), a.Total.Amounts)
+		c.used.add(showHolding(v.Used), v.Used.Amounts)
+		c.offered.add(showHolding(v.Offered), v.Offered.Amounts)
+	}
+	for t := range p.State.Tasks() {
+		c.tasks[p.taskStatus(t).State]++
+	}
+	for f := range p.State.Frameworks() {
+		switch p.frameworkState(f) {
+		case "connected":
+			c.connected++
+		case "disconnected":
+			c.disconnected++
+		}
+	}
+	return c
+}

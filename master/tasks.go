@@ -1,0 +1,177 @@
+package master
+
+import (
+	"encoding/json"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// shownTask is a task as GET /v1/tasks gives it.
+type shownTask struct {
+	ID        offers.TaskID             `json:"id"`
+	Name      string                    `json:"name"`
+	Framework offers.FrameworkID        `json:"framework_id"`
+	Agent     offers.AgentID            `json:"agent_id"`
+	Role      offers.Role               `json:"role"`
+	State     offers.State              `json:"state"`
+	Resources taskResources             `json:"resources"`
+	Devices   map[string][]offers.Grant `json:"devices"`
+	ExitCode  *int                      `json:"exit_code,omitempty"`
+	Signal    string                    `json:"signal,omitempty"`
+	Reason    string                    `json:"reason,omitempty"`
+	Message   string                    `json:"message,omitempty"`
+	Labels    map[string]string         `json:"labels,omitempty"`
+	Killed    bool                      `json:"kill_ordered,omitempty"`
+	Created   *time.Time                `json:"created"`
+	Started   *time.Time                `json:"started,omitempty"`
+	Finished  *time.Time                `json:"finished,omitempty"`
+}
+
+// taskResources is what a task asked for, every scalar kind shown.
+type taskResources struct {
+	CPUs      json.Number                 `json:"cpus"`
+	Mem       int64                       `json:"mem"`
+	Disk      int64                       `json:"disk"`
+	Bandwidth int64                       `json:"bandwidth"`
+	Ports     offers.Ports                `json:"ports,omitempty"`
+	Devices   map[string]offers.DeviceAsk `json:"devices,omitempty"`
+}
+
+func (p *picture) showTask(t *state.Task) any {
+	status := p.taskStatus(t)
+	a := t.Spec.Resources.Amounts
+	out := shownTask{
+		ID: t.Spec.ID, Name: t.Spec.Name, Framework: t.Framework, Agent: t.Agent, Role: t.Role, State: status.State,
+		Resources: taskResources{cores(a[offers.CPUs]), a[offers.Mem], a[offers.Disk], a[offers.Bandwidth], t.Holding.Ports, t.Spec.Resources.Devices},
+		Devices:   status.Devices, ExitCode: status.ExitCode, Signal: status.Signal, Reason: status.Reason, Message: status.Message,
+		Labels: t.Spec.Labels, Killed: t.Kill != nil && t.End == nil, Created: moment(t.Created),
+	}
+	if out.Devices == nil {
+		out.Devices = t.Holding.Devices
+	}
+	if out.Devices == nil {
+		out.Devices = map[string][]offers.Grant{}
+	}
+	if status.State == offers.Running {
+		out.Started = moment(status.Time)
+	}
+	if t.End != nil {
+		out.Finished = moment(t.End.Time)
+	}
+	return out
+}
+
+// taskStatus is how a task stands: its end, or that its agent is away, or its
+// last report, or that none has come yet.
+func (p *picture) taskStatus(t *state.Task) offers.Status {
+	if t.End != nil {
+		return *t.End
+	}
+	if a := p.State.Agent(t.Agent); a != nil && a.State == offers.AgentUnreachable {
+		return offers.Status{State: offers.Unreachable, Reason: offers.ReasonAgentAway, Time: a.Since}
+	}
+	if last, ok := p.TaskStates[t.Ref()]; ok {
+		return last
+	}
+	return offers.Status{State: offers.Staging, Time: t.Created}
+}
+
+func (a *api) listTasks(r *http.Request, p *picture) (any, error) {
+	l, err := newLister(r)
+	if err != nil {
+		return nil, err
+	}
+	q := r.URL.Query()
+	if s := offers.State(q.Get("state")); s != "" && !s.Known() {
+		return nil, offers.Errorf(offers.BadMessage, "state %.60q is none of a task's", s)
+	}
+	for t := range p.tasksOf(q.Get("framework")) {
+		if given(q.Get("agent"), string(t.Agent), p.agentName(t.Agent)) || given(q.Get("role"), string(t.Role)) ||
+			q.Has("state") && given(q.Get("state"), string(p.taskStatus(t).State)) {
+			continue
+		}
+		if !l.add(t.Ref().String(), func() any { return p.showTask(t) }) {
+			break
+		}
+	}
+	return l.page("tasks"), nil
+}
+
+// tasksOf yields the tasks of the framework of that id or name, all for "".
+func (p *picture) tasksOf(framework string) iter.Seq[*state.Task] {
+	switch {
+	case framework == "":
+		return p.State.Tasks()
+	case p.State.Framework(offers.FrameworkID(framework)) != nil:
+		return p.State.TasksOf(offers.FrameworkID(framework))
+	}
+	return func(yield func(*state.Task) bool) {
+		for t := range p.State.Tasks() {
+			if f := p.State.Framework(t.Framework); f != nil && f.Name == framework && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+func (p *picture) agentName(id offers.AgentID) string {
+	if a := p.State.Agent(id); a != nil {
+		return a.Name
+	}
+	return ""
+}
+
+func (a *api) oneTask(r *http.Request, p *picture) (any, error) {
+	t, err := p.findTask(r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return p.showTask(t), nil
+}
+
+// findTask returns the task that text names: FRAMEWORK:TASK, an id, or a
+// unique beginning of either part. A whole id wins over beginnings.
+func (p *picture) findTask(text string) (*state.Task, error) {
+	framework, id, both := strings.Cut(text, ":")
+	if !both {
+		framework, id = "", text
+	} else if t := p.State.Task(offers.TaskRef{Framework: offers.FrameworkID(framework), Task: offers.TaskID(id)}); t != nil {
+		return t, nil
+	}
+	var exact, begins []*state.Task
+	for t := range p.State.Tasks() {
+		if !strings.HasPrefix(string(t.Framework), framework) || !strings.HasPrefix(string(t.Spec.ID), id) {
+			continue
+		}
+		if begins = append(begins, t); string(t.Spec.ID) == id {
+			exact = append(exact, t)
+		}
+	}
+	if len(exact) > 0 {
+		begins = exact
+	}
+	return only(begins, "task", text, offers.UnknownTask, func(t *state.Task) string { return t.Ref().String() })
+}
+
+// killTask orders the end of a task.
+func (a *api) killTask(w http.ResponseWriter, r *http.Request) error {
+	var order struct {
+		Grace *offers.Duration `json:"grace"`
+	}
+	if err := readBody(r, &order); err != nil {
+		return err
+	}
+	return a.act(w, r, func(p *picture) ([]state.Command, any, error) {
+		t, err := p.findTask(r.PathValue("id"))
+		if err != nil {
+			return nil, nil, err
+		}
+		kill := state.KillTask{Ref: t.Ref(), Order: state.KillOrder{Grace: order.Grace, Reason: "operator", Time: time.Now().UTC()}}
+		return []state.Command{{KillTask: &kill}}, t.Ref(), nil
+	})
+}

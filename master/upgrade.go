@@ -1,0 +1,38 @@
+package master
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// upgrade is the way into a session. Only the leader lets it happen; the loop
+// fences what comes in after leadership is lost. The session is served by the
+// request's goroutine.
+func (a *api) upgrade(protocol string, serve func(wire.Link, door.Principal)) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		leader, ok := a.replica.Leader()
+		if !ok {
+			return errNoLeader()
+		}
+		if leader.ID != a.replica.Self().ID {
+			return a.elsewhere(w, r, errNotLeader())
+		}
+		if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+			w.Header().Set("Upgrade", "websocket")
+			return &statusError{http.StatusUpgradeRequired, offers.Errorf(offers.BadMessage, "%s is a websocket of subprotocol %s", r.URL.Path, protocol)}
+		}
+		a.sessions.Add(1)
+		defer a.sessions.Done()
+		link, err := wire.Upgrade(w, r, protocol, wire.Options{})
+		if err != nil {
+			a.logger.Debug("a connection was not upgraded", "from", r.RemoteAddr, "error", err)
+			return nil // it has been answered
+		}
+		serve(link, a.door.Who(r))
+		return nil
+	}
+}
