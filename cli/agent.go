@@ -27,7 +27,7 @@ func agentCommand() *cli.Command {
 			}
 			log := openLog(s, "agent", c.App.ErrWriter)
 			defer reloading(c, log, agentDefaults, opts)()
-			a, err := openAgent(s, d, log)
+			a, err := openAgent(s, d, log, false)
 			if err != nil {
 				return addressInUse(err)
 			}

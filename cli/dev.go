@@ -62,7 +62,8 @@ func devFolder(s *settings) (func() error, error) {
 	return func() error { return os.RemoveAll(dir) }, nil
 }
 
-// dev is the life of the cluster: master, agent, work, end.
+// dev is the life of the cluster: master, agent, work, end. The agent ends
+// first and its tasks with it.
 func dev(c *cli.Context, s *settings, d *door.Door, log hclog.Logger) (err error) {
 	ctx := c.Context
 	ofMaster := *s
@@ -80,7 +81,7 @@ func dev(c *cli.Context, s *settings, d *door.Door, log hclog.Logger) (err error
 
 	ofAgent := *s
 	ofAgent.dataDir, ofAgent.http, ofAgent.masters = filepath.Join(s.dataDir, "agent"), "127.0.0.1:0", []string{at}
-	a, err := openAgent(&ofAgent, d, log.Named("agent"))
+	a, err := openAgent(&ofAgent, d, log.Named("agent"), true)
 	if err != nil {
 		return err
 	}
@@ -94,9 +95,7 @@ func dev(c *cli.Context, s *settings, d *door.Door, log hclog.Logger) (err error
 	if _, err := fmt.Fprintf(c.App.Writer, "ready %s\n", endpoint); err != nil {
 		return err
 	}
-	err = devWork(c, s, at, endpoint, master, agent)
-	endTasks(context.WithoutCancel(ctx), openClient([]string{at}, d), log)
-	return err
+	return devWork(c, s, at, endpoint, master, agent)
 }
 
 // devWork runs the command if there is one, and stays where it should.

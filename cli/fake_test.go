@@ -17,6 +17,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ringmaster-project/ringmaster/cli"
+	"github.com/ringmaster-project/ringmaster/framework/frameworktest"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 func TestMain(m *testing.M) {
@@ -33,6 +36,9 @@ type fake struct {
 	*httptest.Server
 	token string
 
+	launched chan offers.TaskID // a launch each
+	asked    chan struct{}      // a look at the status each
+
 	mu     sync.Mutex
 	orders []string
 	pages  bool // lists come one item a page
@@ -40,21 +46,63 @@ type fake struct {
 
 func newFake(tb testing.TB, token string) *fake {
 	tb.Helper()
-	f := &fake{token: token}
+	f := &fake{token: token, launched: make(chan offers.TaskID, 100), asked: make(chan struct{}, 100)}
 	mux := http.NewServeMux()
 	for _, list := range []string{"masters", "agents", "frameworks", "tasks", "offers", "rings", "roles"} {
 		mux.HandleFunc("GET /v1/"+list, func(w http.ResponseWriter, r *http.Request) { f.list(w, r, list) })
 		mux.HandleFunc("GET /v1/"+list+"/{id}", func(w http.ResponseWriter, r *http.Request) { f.one(w, list, r.PathValue("id")) })
 	}
-	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { f.file(w, "status") })
-	mux.HandleFunc("GET /v1/tasks/{id}/logs", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "%s of %s, follow=%s\n", r.FormValue("stream"), r.PathValue("id"), r.FormValue("follow"))
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
+		f.file(w, "status")
+		f.asked <- struct{}{}
 	})
+	mux.HandleFunc("GET /v1/tasks/{id}/logs", f.logs)
+	frameworks := frameworktest.NewMaster(tb)
+	frameworks.Serve(func(link wire.Link) { (&frameworktest.Cluster{Run: f.run}).Serve(link) })
+	mux.Handle("GET /v1/framework", frameworks)
 	mux.HandleFunc("POST /", f.order)
 	mux.HandleFunc("PUT /", f.order)
 	f.Server = httptest.NewServer(f.admit(mux))
 	tb.Cleanup(f.Close)
 	return f
+}
+
+// logs writes a first half, breaks off where it is asked for all of it, and
+// goes on from an offset.
+func (f *fake) logs(w http.ResponseWriter, r *http.Request) {
+	text := fmt.Sprintf("%s of %s, follow=%s\n", r.FormValue("stream"), r.PathValue("id"), r.FormValue("follow"))
+	offset := 0
+	_, _ = fmt.Sscan(r.FormValue("offset"), &offset)
+	if strings.Contains(r.PathValue("id"), "broken") && offset == 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(len(text)))
+		_, _ = w.Write([]byte(text[:6]))
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write([]byte(text[offset:]))
+}
+
+// run ends a task as its arguments say.
+func (f *fake) run(t offers.Task) offers.Status {
+	f.launched <- t.ID
+	code := 0
+	switch argv := t.Command.Argv; argv[0] {
+	case "exit":
+		_, _ = fmt.Sscan(argv[1], &code)
+		if argv[1] == "index" {
+			_, _ = fmt.Sscan(string(t.ID[strings.LastIndexByte(string(t.ID), '-')+1:]), &code)
+		}
+		if code != 0 {
+			return offers.Status{State: offers.Failed, ExitCode: &code}
+		}
+	case "signal":
+		return offers.Status{State: offers.Failed, Signal: argv[1], Reason: offers.ReasonMemoryLimit, Message: "it used more memory than it asked for"}
+	case "stay":
+		return offers.Status{State: offers.Running}
+	case "missing":
+		return offers.Status{State: offers.Rejected, Reason: offers.ReasonBadTask, Message: "there is no such program"}
+	}
+	return offers.Status{State: offers.Finished, ExitCode: &code}
 }
 
 func (f *fake) address() string { return f.Listener.Addr().String() }
@@ -178,7 +226,9 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"orders": orders,
+			"orders":   orders,
+			"launched": func(ts *testscript.TestScript, _ bool, _ []string) { <-ts.Value("fake").(*fake).launched },
+			"asked":    func(ts *testscript.TestScript, _ bool, _ []string) { <-ts.Value("fake").(*fake).asked },
 			"pages": func(ts *testscript.TestScript, _ bool, _ []string) {
 				f := ts.Value("fake").(*fake)
 				f.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -20,34 +21,27 @@ const (
 	// detachedFor is the failover timeout of a detached run.
 	detachedFor = 365 * 24 * time.Hour
 	// attachedFor is that of one that somebody watches: long enough for a
-	// change of leader, short enough that a killed run leaves nothing behind.
+	// change of leader, short enough that a killed run leaves little behind.
 	attachedFor = 30 * time.Second
 	// waitNotice is when a run that got no room says why.
 	waitNotice = 3 * time.Second
-	// killPatience is how long a run waits for its tasks to end after Ctrl-C,
-	// beyond their own grace.
-	killPatience = 10 * time.Second
+	// killPatience is how long a run waits for its tasks to end after Ctrl-C.
+	killPatience = 15 * time.Second
 	// outputPatience is how long it waits for their last output then.
 	outputPatience = 2 * time.Second
 )
 
-// running is one run command under way. Its fields belong to the goroutine of
-// loop; the followers of the output only share out and client.
+// running is one run command under way.
 type running struct {
 	job    *job
 	fw     *framework.Client
 	client *client
 	out    *console
 
-	prefix    string
-	open      []int                  // indices that wait for room
-	again     int                    // how often a dropped task was opened again
-	tasks     map[offers.TaskID]int  // index of each that may still end
-	codes     []int                  // exit code by index
-	left      int                    // tasks that did not end yet
-	seen      map[offers.TaskID]bool // whose output is followed
+	waiting   atomic.Int64           // tasks that no update told of yet
+	seen      map[offers.TaskID]bool // whose output is followed; owned by RunBatch's caller
+	follows   context.Context        // of the followers
 	following sync.WaitGroup
-	killed    bool
 }
 
 func (j *job) run(c *cli.Context) error {
@@ -71,47 +65,79 @@ func (j *job) run(c *cli.Context) error {
 	}
 	r := &running{
 		job: j, fw: fw, client: cl, out: &console{out: c.App.Writer, err: c.App.ErrWriter},
-		prefix: j.taskName(), tasks: map[offers.TaskID]int{}, seen: map[offers.TaskID]bool{}, codes: make([]int, j.count), left: j.count,
+		seen: map[offers.TaskID]bool{},
 	}
-	for i := range j.count {
-		r.open = append(r.open, i)
-	}
-	if err := fw.Demand(j.demand); err != nil {
-		fw.Close()
-		return err
-	}
+	r.waiting.Store(int64(j.count))
 	if j.detach {
 		return r.detach(c.Context)
 	}
 	return r.attend(c.Context)
 }
 
+// tasks returns what is to be launched.
+func (j *job) tasks() []offers.Task {
+	t := j.task
+	t.ID = offers.TaskID(j.taskName())
+	if j.count == 1 {
+		return []offers.Task{t}
+	}
+	return framework.Repeat(t, j.count)
+}
+
 // attend follows the tasks to their ends and removes the framework.
 func (r *running) attend(ctx context.Context) error {
-	following, stop := context.WithCancel(context.WithoutCancel(ctx))
-	err := r.loop(ctx, following)
-	if err == nil {
-		r.drain(ctx)
-	}
+	var stop context.CancelFunc
+	r.follows, stop = context.WithCancel(context.WithoutCancel(ctx))
+	quiet := r.notice(ctx)
+	results, err := framework.RunBatch(ctx, r.fw, r.job.tasks(), framework.BatchOptions{
+		Demand: r.job.demand, OnUpdate: r.updated, KillWait: killPatience,
+	})
+	quiet()
+	r.drain(ctx)
 	stop()
 	r.following.Wait()
 	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if terr := r.fw.Teardown(bye); err == nil && terr != nil {
-		r.out.say("the framework %s could not be ended: %v", r.fw.ID(), terr)
+		r.out.say("framework %s could not be ended: %v", r.fw.ID(), terr)
 	}
-	switch {
-	case r.killed:
+	if ctx.Err() != nil {
 		return exitCause(ctx)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
-	for _, code := range r.codes {
-		if code != 0 {
+	for _, result := range results {
+		if code := codeOfEnd(result.Status); code != 0 {
 			return exitError(code)
 		}
 	}
 	return nil
+}
+
+// notice says after a while why nothing was launched. The returned function
+// ends it and waits.
+func (r *running) notice(ctx context.Context) func() {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(waitNotice):
+		}
+		if n := r.waiting.Load(); n > 0 {
+			why := r.client.whyWaiting(ctx, r.job)
+			if ctx.Err() == nil {
+				r.out.say("%s of %d: %s", plural(int(n), "task"), r.job.count, why)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // drain waits for the rest of the output, after an interrupt not for long.
@@ -121,17 +147,14 @@ func (r *running) drain(ctx context.Context) {
 		r.following.Wait()
 		close(done)
 	}()
-	if r.killed {
-		select {
-		case <-done:
-		case <-time.After(outputPatience):
-		}
+	select {
+	case <-done:
 		return
+	case <-ctx.Done():
 	}
 	select {
 	case <-done:
-	case <-ctx.Done():
-		r.killed = true
+	case <-time.After(outputPatience):
 	}
 }
 
@@ -144,145 +167,37 @@ func exitCause(ctx context.Context) error {
 	return exitError(130)
 }
 
-// loop deals with events until every task has ended. After an interrupt it
-// kills what was launched and waits for that.
-func (r *running) loop(ctx, follow context.Context) error {
-	notice, stopNotice := context.WithTimeout(ctx, waitNotice)
-	defer func() { stopNotice() }()
-	wait := notice
-	for r.left > 0 {
-		e, err := r.fw.Next(wait)
-		switch {
-		case err == nil:
-			if err := r.handle(follow, e); err != nil {
-				return err
-			}
-		case ctx.Err() != nil && !r.killed:
-			var cancel context.CancelFunc
-			wait, cancel = context.WithTimeout(context.WithoutCancel(ctx), r.graceLeft())
-			defer cancel()
-			r.kill()
-		case r.killed && wait.Err() != nil:
-			return nil
-		case wait == notice && wait.Err() != nil:
-			wait = ctx
-			if len(r.open) > 0 {
-				r.out.say("%s", r.client.whyWaiting(ctx, r.job))
-			}
-		default:
-			return err
+// updated follows a task's output from its start, and says why one ended
+// that did not end by itself.
+func (r *running) updated(u framework.BatchUpdate) {
+	s := u.Status
+	if s.State == offers.Dropped {
+		r.out.say("task %s did not reach its agent: %s", s.Task, sentence(s))
+		return
+	}
+	if r.seen[s.Task] {
+		r.ended(s)
+		return
+	}
+	if s.State == offers.Running || s.State.Terminal() {
+		r.seen[s.Task] = true
+		r.waiting.Add(-1)
+		if s.State != offers.Rejected {
+			r.follow(s.Task, u.Index)
 		}
 	}
-	return nil
+	r.ended(s)
 }
 
-func (r *running) graceLeft() time.Duration {
-	return offers.DefaultKillGrace.Std() + killPatience
-}
-
-// kill ends what runs; what was never launched has ended with it.
-func (r *running) kill() {
-	r.killed = true
-	r.fw.Withdraw(r.job.demand.ID)
-	for id := range r.tasks {
-		r.fw.Kill(id, nil)
+// ended says what the exit code alone does not tell.
+func (r *running) ended(s offers.Status) {
+	if !s.State.Terminal() || s.State == offers.Finished {
+		return
 	}
-	r.left -= len(r.open)
-	r.open = nil
-}
-
-func (r *running) handle(follow context.Context, e framework.Event) error {
-	switch e := e.(type) {
-	case framework.Offered:
-		return r.accept(e.Offers)
-	case framework.Updated:
-		return r.updated(follow, e.Status)
-	case framework.Refused:
-		if e.Request == "demand" || len(e.Tasks) == 0 && e.Request != "kill" {
-			return e.Err
-		}
-	case framework.Disconnected:
-		r.out.say("the master is away; the tasks go on, and so does this when there is a leader again")
-	case framework.Reconnected:
-		r.out.say("master %s leads now", e.Master.Name)
-	}
-	return nil
-}
-
-// accept launches as many tasks as the offers hold and are still wanted.
-func (r *running) accept(list []wire.Offer) error {
-	for _, o := range list {
-		n := min(framework.Units(o.Resources, r.job.task.Resources), len(r.open))
-		if n == 0 || r.killed {
-			r.fw.Decline(0, o.ID)
-			continue
-		}
-		tasks := make([]offers.Task, n)
-		for i, index := range r.open[:n] {
-			tasks[i] = r.makeTask(index)
-		}
-		err := r.fw.Accept([]offers.OfferID{o.ID}, tasks...)
-		switch {
-		case errors.Is(err, &offers.Error{Code: offers.OfferGone}):
-			continue // it was rescinded meanwhile; the demand stands
-		case err != nil:
-			return err
-		}
-		for i, t := range tasks {
-			r.tasks[t.ID] = r.open[i]
-		}
-		r.open = r.open[n:]
-	}
-	return nil
-}
-
-// makeTask returns the task of one index with an id that was never used.
-func (r *running) makeTask(index int) offers.Task {
-	t := r.job.task
-	id := r.prefix
-	if r.job.count > 1 {
-		id = fmt.Sprintf("%s-%d", id, index)
-	}
-	if r.again > 0 {
-		id = fmt.Sprintf("%s.%d", id, r.again)
-	}
-	t.ID = offers.TaskID(id)
-	return t
-}
-
-// updated notes what became of a task. A task that was dropped never reached
-// an agent: another one takes its place.
-func (r *running) updated(follow context.Context, s offers.Status) error {
-	index, ours := r.tasks[s.Task]
-	if !ours {
-		return nil
-	}
-	if s.State == offers.Running || s.State.Terminal() && s.State != offers.Rejected && s.State != offers.Dropped {
-		r.follow(follow, s.Task, index)
-	}
-	if !s.State.Terminal() {
-		return nil
-	}
-	delete(r.tasks, s.Task)
-	if s.State == offers.Dropped && !r.killed {
-		return r.relaunch(s, index)
-	}
-	r.left--
-	r.codes[index] = codeOfEnd(s)
-	if r.codes[index] != 0 && s.Message != "" || s.ExitCode == nil && s.Signal == "" {
+	plain := s.State == offers.Failed && s.ExitCode != nil && s.Reason == ""
+	if !plain {
 		r.out.say("task %s is %s: %s", s.Task, s.State, sentence(s))
 	}
-	return nil
-}
-
-// relaunch states the demand anew for a task that was dropped.
-func (r *running) relaunch(s offers.Status, index int) error {
-	r.out.say("task %s did not reach its agent (%s); it is launched again", s.Task, sentence(s))
-	r.open = append(r.open, index)
-	r.again++
-	demand, count := r.job.demand, len(r.open)
-	demand.Count = &count
-	return r.fw.Demand(demand)
 }
 
 func sentence(s offers.Status) string {
@@ -291,6 +206,8 @@ func sentence(s offers.Status) string {
 		return s.Message
 	case s.Reason != "":
 		return s.Reason
+	case s.Signal != "":
+		return "ended by " + s.Signal
 	}
 	return "no reason was given"
 }
@@ -308,36 +225,6 @@ func codeOfEnd(s offers.Status) int {
 		return *s.ExitCode & 0xff
 	}
 	return 1
-}
-
-// detach waits until every task is durable, prints the ids, and leaves.
-func (r *running) detach(ctx context.Context) error {
-	defer r.fw.Close()
-	printed := 0
-	for printed < r.job.count {
-		e, err := r.fw.Next(ctx)
-		if err != nil {
-			return err
-		}
-		switch e := e.(type) {
-		case framework.Accepted:
-			for _, id := range e.Tasks {
-				if _, err := fmt.Fprintf(r.out.out, "%s:%s\n", r.fw.ID(), id); err != nil {
-					return err
-				}
-				printed++
-			}
-		case framework.Updated:
-			if s := e.Status; s.State == offers.Rejected || s.State == offers.Dropped {
-				return fmt.Errorf("task %s is %s: %s", s.Task, s.State, sentence(s))
-			}
-		default:
-			if err := r.handle(ctx, e); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // console keeps the lines of several tasks whole.

@@ -14,13 +14,8 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// follow streams what a task writes, once, in two goroutines that attend
-// waits for.
-func (r *running) follow(ctx context.Context, id offers.TaskID, index int) {
-	if r.seen[id] {
-		return
-	}
-	r.seen[id] = true
+// follow streams what a task writes, in two goroutines that attend waits for.
+func (r *running) follow(id offers.TaskID, index int) {
 	prefix := ""
 	if r.job.count > 1 {
 		prefix = fmt.Sprintf("[%d] ", index)
@@ -33,13 +28,11 @@ func (r *running) follow(ctx context.Context, id offers.TaskID, index int) {
 			client: openClient(append([]string(nil), r.client.masters...), r.client.door),
 			to:     w, mu: &r.out.mu, prefix: prefix,
 		}
-		r.following.Add(1)
-		go func() {
-			defer r.following.Done()
-			if err := f.run(ctx); err != nil && ctx.Err() == nil {
+		r.following.Go(func() {
+			if err := f.run(r.follows); err != nil && r.follows.Err() == nil {
 				r.out.say("the %s of %s can't be read: %v", stream, id, err)
 			}
-		}()
+		})
 	}
 }
 
