@@ -6,8 +6,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Version of this build; the linker may set another one.
-const Version = "0.1.0"
+// Version of this build; only the linker sets another one.
+var Version = "0.1.0"
 
 // The headings of the list of commands, which stand in the order of the alphabet.
 const (

@@ -14,11 +14,16 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// openLog returns the log of a daemon, on standard error.
+// openLog returns the log of a daemon, on standard error. A cluster of one
+// always starts with an election, which is nothing to warn about.
 func openLog(s *settings, kind string, w io.Writer) hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{
+	opts := &hclog.LoggerOptions{
 		Name: kind, Level: hclog.LevelFromString(s.logLevel), Output: w, JSONFormat: s.logJSON,
-	})
+	}
+	if kind == "dev" {
+		opts.Exclude = hclog.ExcludeByPrefix("heartbeat timeout reached").Exclude
+	}
+	return hclog.New(opts)
 }
 
 // reloading reads the configuration again at every SIGHUP and changes what

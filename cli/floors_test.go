@@ -15,6 +15,9 @@ import (
 
 const module = "github.com/ringmaster-project/ringmaster"
 
+// shim is a program of its own, which the agent embeds.
+const shim = "agent/process/shim"
+
 // floors is the house: a package imports only from floors below its own. The
 // longest prefix of a package's path counts.
 var floors = map[string]float64{
@@ -47,12 +50,12 @@ var owners = map[string][]string{
 	"github.com/urfave/cli/v2":            {"cli"},
 	"github.com/goccy/go-yaml":            {"cli", "framework/jobs"},
 	"os/exec":                             {"agent", "cli"},
-	"os/signal":                           {"cli", "framework/example"},
+	"os/signal":                           {"cli", "framework/example", shim},
 	"flag":                                {"cli", "framework/example"},
 }
 
 // readers of the environment.
-var environment = []string{"cli", "framework/example"}
+var environment = []string{"cli", "framework/example", shim}
 
 type source struct {
 	folder string // relative to the module, "." for its root
