@@ -216,12 +216,6 @@ type answerError struct {
 func (e *answerError) Error() string { return e.cause.Message }
 func (e *answerError) Unwrap() error { return e.cause }
 
-// notFound reports whether err is the answer that there is no such thing.
-func notFound(err error) bool {
-	var a *answerError
-	return errors.As(err, &a) && a.status == http.StatusNotFound
-}
-
 // codeOf is the code of an answer that names none.
 func codeOf(status int) offers.Code {
 	switch status {
