@@ -110,7 +110,7 @@ func masterList(text string) ([]string, error) {
 		out = append(out, m)
 	}
 	if len(out) == 0 {
-		return nil, errors.New("no master is named; give host:port,...")
+		return nil, errors.New("no master is named; give host:port, several with commas")
 	}
 	return out, nil
 }
