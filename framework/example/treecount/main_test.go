@@ -90,7 +90,7 @@ func TestTreecount(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{"3 2 846835361 fmt", "1 1 4219530715 os", "0 0 4294967295 empty", "4 3 all 3 folders", "3 of 3 tasks finished", "on 1 agents"} {
+	for _, want := range []string{"3 2 846835361 fmt", "1 1 4219530715 os", "0 0 4294967295 empty", "4 3 all 3 folders", "3 of 3 tasks finished", "on 1 agent"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}

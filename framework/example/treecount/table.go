@@ -127,6 +127,14 @@ func table(out io.Writer, rows []row, took time.Duration) {
 			fmt.Fprintf(out, "%s ended %s: %s %s\n", r.folder, r.status.State, r.status.Reason, r.status.Message)
 		}
 	}
-	fmt.Fprintf(out, "%d of %d tasks finished in %.1f s (%.1f a second) on %d agents\n",
-		done, len(rows), took.Seconds(), float64(done)/took.Seconds(), len(agents))
+	fmt.Fprintf(out, "%d of %d tasks finished in %.1f s (%.1f a second) on %s\n",
+		done, len(rows), took.Seconds(), float64(done)/took.Seconds(), counted(len(agents), "agent"))
+}
+
+// counted writes "1 agent", "2 agents".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
