@@ -274,6 +274,7 @@ func (m *Matcher) place(a *agent) {
 	m.bySlot[a.slot] = a
 	m.addFree(a)
 	m.grow(a)
+	m.parked.quotaMoved = true
 }
 
 // unplace is the opposite of place.
