@@ -274,7 +274,6 @@ func (m *Matcher) place(a *agent) {
 	m.bySlot[a.slot] = a
 	m.addFree(a)
 	m.grow(a)
-	m.parked.quotaMoved = true
 }
 
 // unplace is the opposite of place.
