@@ -67,7 +67,8 @@ lint: fmt vet ## check the format, run go vet and staticcheck
 fuzz: shim ## run every fuzz target for FUZZTIME (5s)
 	@set -e; \
 	for package in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(PACKAGES)); do \
-		for target in $$($(GO) test -vet=off -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+		listed=$$($(GO) test -vet=off -list '^Fuzz' $$package); \
+		for target in $$(echo "$$listed" | awk '/^Fuzz/'); do \
 			echo "$$package $$target"; \
 			$(GO) test -vet=off -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
 		done; \

@@ -21,6 +21,12 @@ function top(name) {
 }
 
 /^go test ended with [0-9]+$/ { code = $NF; ended = 1; next }
+
+# What the compiler and vet say about a package comes between any two packages.
+/^(=== |--- |PASS$|FAIL|ok  |\?   )/ || /^\t.*(\[no test files\]|coverage: .*)$/ { compiler = 0 }
+/^# / { compiler = 1 }
+compiler { print; next }
+
 /^=== (RUN|PAUSE|CONT|NAME)/ { test = $3; next }
 
 # The end of a package: one that passed says so, one that failed all it said.

@@ -57,8 +57,7 @@ func (s *agentSession) handle(lead *leadership, msg wire.Message, request string
 	}
 }
 
-// register enters the agent. What is recorded of it already and unchanged
-// needs no commit.
+// register enters the agent.
 func (s *agentSession) register(lead *leadership, m *wire.RegisterAgent, request string) {
 	if s.known != nil {
 		s.refuse(offers.Errorf(offers.BadMessage, "this connection is registered already"), request)

@@ -159,14 +159,16 @@ func (l *loop) finishTurn(due *time.Timer) {
 	now := time.Now()
 	r := lead.match.Ready(now)
 	lead.sendReady(r)
-	if len(lead.turn) > 0 {
-		batch := lead.turn
-		lead.turn = nil
-		commands := make([]state.Command, len(batch))
-		for i := range batch {
+	batch := lead.turn
+	lead.turn = nil
+	for len(batch) > 0 {
+		n := entrySize(batch)
+		commands := make([]state.Command, n)
+		for i := range commands {
 			commands[i] = batch[i].command
 		}
-		l.propose(proposal{lead, batch, l.replica.Apply(lead.term, commands)})
+		l.propose(proposal{lead, batch[:n], l.replica.Apply(lead.term, commands)})
+		batch = batch[n:]
 	}
 	next := now.Add(time.Hour)
 	if at, ok := lead.match.Next(); ok {
@@ -176,6 +178,26 @@ func (l *loop) finishTurn(due *time.Timer) {
 		next = now
 	}
 	due.Reset(max(next.Sub(now), 0))
+}
+
+// What one Raft entry holds at most. It is well below what state.Encode takes,
+// since a command is larger encoded than its Weight says.
+const (
+	entryCommands = 8192
+	entryWeight   = 16 << 20
+)
+
+// entrySize returns how many steps of a turn go into one entry: all of them,
+// save where a turn brought very many or very large ones.
+func entrySize(batch []step) int {
+	weight := 0
+	for i := range batch {
+		weight += batch[i].command.Weight()
+		if i > 0 && (i == entryCommands || weight > entryWeight) {
+			return i
+		}
+	}
+	return len(batch)
 }
 
 // propose passes p to the committer. Where the pipeline is full it concludes

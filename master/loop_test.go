@@ -352,3 +352,22 @@ func TestOperatorsCommandsReachTheMatcher(t *testing.T) {
 		t.Fatalf("offered %d thousandths of a cpu, want the limit of 2000", got)
 	}
 }
+
+func TestLargeTurnsAreCutIntoEntries(t *testing.T) {
+	big := step{command: state.Command{Put: &state.Put{Value: make([]byte, 1<<20)}}}
+	batch := make([]step, 40)
+	for i := range batch {
+		batch[i] = big
+	}
+	for len(batch) > 0 {
+		n := entrySize(batch)
+		if weight := n * big.command.Weight(); n < 1 || weight > entryWeight {
+			t.Fatalf("an entry takes %d of %d steps, %d bytes", n, len(batch), weight)
+		}
+		batch = batch[n:]
+	}
+	many := make([]step, entryCommands+1)
+	if n := entrySize(many); n != entryCommands {
+		t.Fatalf("an entry takes %d steps, want %d", n, entryCommands)
+	}
+}

@@ -3,7 +3,6 @@ package match
 import (
 	"cmp"
 	"container/heap"
-	"maps"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -200,12 +199,6 @@ func (f *fair) resort(n *node) {
 		f.resort(c)
 	}
 	heap.Init(&n.ready)
-}
-
-// order returns the children of n as they would be served, waiting or not.
-func (f *fair) order(n *node) []*node {
-	f.resort(n)
-	return slices.SortedFunc(maps.Values(n.children), compareNodes)
 }
 
 func compareNodes(a, b *node) int {

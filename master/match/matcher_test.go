@@ -390,3 +390,22 @@ func TestReleaseOfRoomServesWhoWaits(t *testing.T) {
 		t.Fatalf("offered %s once the task ended, want [a1]", got)
 	}
 }
+
+// TestRoomThatComesOnlineWakesWhomTheGuaranteeStopped: the agent was counted
+// before, so that only its coming online says that there is room again.
+func TestRoomThatComesOnlineWakesWhomTheGuaranteeStopped(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a1", `{"cpus":4}`)
+	b.agent("a2", `{"cpus":4}`)
+	b.AgentOnline(b.ids["a2"], false)
+	b.RoleChanged("prod", &offers.RoleSettings{Weight: 1, Quota: offers.Quota{Guarantee: offers.QuotaAmounts{"cpus": 4000}}})
+	f := b.framework("f", "batch")
+	b.demand(f, `{"id":"d","count":1,"resources":{"cpus":1}}`)
+	if got := b.places(); got != "[]" {
+		t.Fatalf("offered %s of what is held back for prod", got)
+	}
+	b.AgentOnline(b.ids["a2"], true)
+	if got := b.places(); got == "[]" {
+		t.Fatal("nothing is offered although 4 cpus more came online")
+	}
+}

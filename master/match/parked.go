@@ -93,7 +93,7 @@ func (m *Matcher) wakeShape(s *shape) {
 // wakeFramework activates what a framework has parked.
 func (m *Matcher) wakeFramework(f *framework) {
 	for _, d := range f.demands {
-		if d.shape != nil {
+		if d.shape != nil || d.quota {
 			m.activate(d)
 		}
 	}

@@ -99,7 +99,7 @@ func (tx *tx) move(a *Agent, to offers.AgentState) *offers.Error {
 	}
 	switch {
 	case a.State == offers.AgentGone:
-		return offers.Errorf(offers.NotRegistered, "agent %s is gone and stays gone", a.ID)
+		return offers.Errorf(offers.UnknownAgent, "agent %s is gone and stays gone", a.ID)
 	case to == offers.AgentActive:
 		a.State, a.Resume = to, ""
 	case to == offers.AgentUnreachable:

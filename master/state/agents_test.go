@@ -84,8 +84,8 @@ func TestAgentStates(t *testing.T) {
 		{steps: []offers.AgentState{draining, unreachable, active}, want: active},
 		{steps: []offers.AgentState{unreachable, gone}, want: gone},
 		{steps: []offers.AgentState{gone, gone}, want: gone},
-		{steps: []offers.AgentState{gone, active}, want: gone, err: offers.NotRegistered},
-		{steps: []offers.AgentState{gone, unreachable}, want: gone, err: offers.NotRegistered},
+		{steps: []offers.AgentState{gone, active}, want: gone, err: offers.UnknownAgent},
+		{steps: []offers.AgentState{gone, unreachable}, want: gone, err: offers.UnknownAgent},
 		{steps: []offers.AgentState{"odd"}, want: active, err: offers.BadMessage},
 		{steps: []offers.AgentState{unreachable, ""}, want: unreachable, err: offers.BadMessage},
 	} {

@@ -37,9 +37,9 @@ type (
 	// RegisterAgent enters an agent or replaces what is known of it; one that
 	// was unreachable is back in the state it was in before. Without an ID a
 	// new one is given, and an agent of the same name that was known before is
-	// gone, with its tasks. With the ID of a gone or unknown agent, or with
-	// the name of another one, it fails with not_registered. Result: the
-	// *Agent, and in Gone and Ended what it replaced.
+	// gone, with its tasks. With the ID of a gone or unknown agent it fails
+	// with unknown_agent, with the name of another one with forbidden. Result:
+	// the *Agent, and in Gone and Ended what it replaced.
 	RegisterAgent struct {
 		Agent offers.Agent
 		Time  time.Time
@@ -140,6 +140,35 @@ type Result struct {
 	Gone *Agent
 	// Ended are the tasks that the command ended, with their statuses.
 	Ended []*Task
+}
+
+// Weight estimates the bytes of what callers can make large in a command (a
+// task's command line, environment and labels, a stored value), so that
+// batches can be cut before they are encoded.
+func (c *Command) Weight() int {
+	const least = 256
+	switch {
+	case c.Put != nil:
+		return least + len(c.Put.Value)
+	case c.Launch != nil:
+		n := least
+		spec := &c.Launch.Task.Spec
+		for k, v := range spec.Labels {
+			n += len(k) + len(v)
+		}
+		if run := spec.Command; run != nil {
+			n += len(run.Shell)
+			for _, arg := range run.Argv {
+				n += len(arg) + 8
+			}
+			for k, v := range run.Env {
+				n += len(k) + len(v) + 8
+			}
+		}
+		return n
+	default:
+		return least
+	}
 }
 
 // given counts the fields that are set.

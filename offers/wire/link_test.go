@@ -76,7 +76,7 @@ func TestLinks(t *testing.T) {
 	} {
 		for what, check := range map[string]func(testing.TB, wire.Link, wire.Link){
 			"order": keepsOrder, "close flushes": closeFlushes, "close ends": closeEnds, "concurrent": sendsConcurrently,
-			"both ways": carriesBothWays, "close while receiving": closesWhileReceiving, "close beside send": closesBesideSend,
+			"both ways": carriesBothWays, "close while receiving": closesWhileReceiving, "close beside send": closesBesideSend, "end": endsWithoutWaiting,
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				a, b := makeLinks(t, wire.Options{})
@@ -164,6 +164,27 @@ func closeEnds(t testing.TB, a, b wire.Link) {
 		t.Errorf("send at the other end, which saw the end: %v", err)
 	}
 	b.Close("done")
+}
+
+// End doesn't wait for a peer that reads nothing; what was sent before it
+// arrives all the same, as with Close, which finds nothing left to do.
+func endsWithoutWaiting(t testing.TB, a, b wire.Link) {
+	frame := strings.Repeat("x", 1<<20)
+	for range 16 { // more than the kernel takes from a writer nobody reads from
+		mustSend(t, a, frame)
+	}
+	a.End("done")
+	a.End("again")
+	if err := a.Send([]byte("x")); !errors.Is(err, wire.ErrClosed) {
+		t.Errorf("send after End: %v", err)
+	}
+	for range 16 {
+		wantFrame(t, b, frame)
+	}
+	if got, err := b.Receive(); err == nil {
+		t.Errorf("received %.20q after the end", got)
+	}
+	a.Close("done")
 }
 
 func sendsConcurrently(t testing.TB, a, b wire.Link) {

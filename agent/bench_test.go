@@ -1,0 +1,78 @@
+package agent_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// BenchmarkLaunchToRunning is from the launch leaving the master to the
+// running status arriving there, one task at a time, with the checkpoint and
+// the cgroups of the real thing.
+func BenchmarkLaunchToRunning(b *testing.B) {
+	m := newMaster(b)
+	run(b, config(b, b.TempDir(), m))
+	l, _ := m.welcome("a1", 1)
+	n := 0
+	for b.Loop() {
+		n++
+		task := shell(offers.TaskID(fmt.Sprintf("t%d", n)), "exit 0")
+		task.Resources.Amounts = offers.Amounts{100, 64 << 20}
+		l.launch(1, task)
+		if s := l.status(task.ID); s.State != offers.Running {
+			b.Fatalf("%+v", s)
+		}
+		b.StopTimer()
+		l.end(task.ID)
+		b.StartTimer()
+	}
+}
+
+// BenchmarkFiftyPerSecond launches at that pace and reports how long it took
+// from a launch to its running status.
+func BenchmarkFiftyPerSecond(b *testing.B) {
+	m := newMaster(b)
+	run(b, config(b, b.TempDir(), m))
+	l, _ := m.welcome("a1", 1)
+	pace := time.NewTicker(20 * time.Millisecond)
+	defer pace.Stop()
+	sent := make([]time.Time, b.N)
+	go func() {
+		for n := range sent {
+			<-pace.C
+			task := shell(offers.TaskID(fmt.Sprintf("t%d", n)), "exit 0")
+			task.Resources.Amounts = offers.Amounts{10, 16 << 20}
+			sent[n] = time.Now()
+			l.launch(1, task)
+		}
+	}()
+	var took []time.Duration
+	for ended := 0; ended < b.N; {
+		statuses, ok := l.receive().(*wire.Statuses)
+		if !ok {
+			continue
+		}
+		for _, s := range statuses.Statuses {
+			var n int
+			if _, err := fmt.Sscanf(string(s.Task), "t%d", &n); err != nil {
+				b.Fatal(err)
+			}
+			l.acknowledge(s)
+			switch s.State {
+			case offers.Running:
+				took = append(took, time.Since(sent[n]))
+			case offers.Finished:
+				ended++
+			default:
+				b.Fatalf("%+v", s)
+			}
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}

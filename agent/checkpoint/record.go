@@ -1,0 +1,85 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/ringmaster-project/ringmaster/agent/tasks"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// launchRecord holds the task as the wire writes it: that form is complete and
+// stays readable for other versions.
+type launchRecord struct {
+	Task     []byte    `cbor:"1,keyasint"`
+	Accepted time.Time `cbor:"2,keyasint"`
+}
+
+var errDamaged = errors.New("the record is damaged")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// seal puts a value's checksum before it.
+func seal(bucket string, key, value []byte) []byte {
+	out := binary.BigEndian.AppendUint32(make([]byte, 0, len(value)+4), sum(bucket, key, value))
+	return append(out, value...)
+}
+
+// unseal checks and removes the checksum.
+func unseal(bucket string, key, sealed []byte) ([]byte, error) {
+	if len(sealed) < 4 || binary.BigEndian.Uint32(sealed) != sum(bucket, key, sealed[4:]) {
+		return nil, errDamaged
+	}
+	return sealed[4:], nil
+}
+
+func sum(bucket string, key, value []byte) uint32 {
+	crc := crc32.Checksum([]byte(bucket), castagnoli)
+	crc = crc32.Update(crc, castagnoli, key)
+	return crc32.Update(crc, castagnoli, value)
+}
+
+func encode(v any) ([]byte, error) {
+	mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.EncMode()
+	if err != nil {
+		return nil, err
+	}
+	return mode.Marshal(v)
+}
+
+func encodeLaunch(l tasks.Launch) ([]byte, error) {
+	task, err := json.Marshal(l.LaunchTask)
+	if err != nil {
+		return nil, err
+	}
+	return encode(launchRecord{Task: task, Accepted: l.Accepted})
+}
+
+func decodeLaunch(data []byte) (tasks.Launch, error) {
+	var r launchRecord
+	if err := cbor.Unmarshal(data, &r); err != nil {
+		return tasks.Launch{}, err
+	}
+	l := tasks.Launch{Accepted: r.Accepted}
+	return l, json.Unmarshal(r.Task, &l.LaunchTask)
+}
+
+func keyOf(ref offers.TaskRef) []byte {
+	return append(append([]byte(ref.Framework), 0), ref.Task...)
+}
+
+func refOf(key []byte) (offers.TaskRef, error) {
+	framework, task, ok := bytes.Cut(key, []byte{0})
+	ref := offers.TaskRef{Framework: offers.FrameworkID(framework), Task: offers.TaskID(task)}
+	if !ok || offers.TaskID(framework).Validate() != nil || ref.Task.Validate() != nil {
+		return offers.TaskRef{}, fmt.Errorf("the key %.60q names no task", key)
+	}
+	return ref, nil
+}

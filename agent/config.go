@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+)
+
+// Config is what an agent is told.
+type Config struct {
+	Name             string                   // unique in the cluster
+	Masters          []string                 // host:port of the masters' HTTP doors, at least one
+	DataDir          string                   // its checkpoint, shims and sandboxes; made if it is not there
+	HTTP             string                   // where it serves its sandboxes; "" means 127.0.0.1:0
+	Resources        string                   // declared, see agent/inventory; what is not named is detected
+	Attributes       map[string]string        // what constraints see
+	Policies         map[string]offers.Policy // how devices are bound, by class; "" for all
+	Version          string                   // of the program
+	Shim             string                   // path of a shim program; "" means the embedded one
+	KillTasksOnClose bool                     // end the tasks when Run ends
+	CgroupRoot       string                   // of the tasks' cgroups in each hierarchy; "" means ringmaster, "none" no limits
+	Door             *door.Door
+	Logger           hclog.Logger
+}
+
+const noCgroups = "none"
+
+func (c *Config) validate() error {
+	switch {
+	case c.Name == "" || len(c.Name) > 256 || !offers.Printable(c.Name):
+		return fmt.Errorf("name %.60q is empty, longer than 256 bytes or not printable", c.Name)
+	case len(c.Masters) == 0:
+		return errors.New("masters: give at least one host:port")
+	case c.DataDir == "":
+		return errors.New("data_dir is missing: the agent keeps its tasks there")
+	case c.Door == nil || c.Logger == nil:
+		return errors.New("door and logger are missing")
+	}
+	for _, m := range c.Masters {
+		if _, _, err := net.SplitHostPort(m); err != nil {
+			return fmt.Errorf("masters: %.100q is not host:port", m)
+		}
+	}
+	for class, p := range c.Policies {
+		if err := p.Validate(); err != nil {
+			return fmt.Errorf("class %q: %w", class, err)
+		}
+	}
+	if c.HTTP == "" {
+		c.HTTP = "127.0.0.1:0"
+	}
+	if c.CgroupRoot == "" {
+		c.CgroupRoot = "ringmaster"
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package agent_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// TestFullDisk lets the file system of the checkpoint fill up: the agent ends
+// with one sentence, and what it could not write down was not started.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1500k"); err != nil {
+		t.Skipf("a small file system can't be mounted (root is needed): %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	logs := t.TempDir()
+	m := newMaster(t)
+	h := run(t, config(t, dir, m))
+	l, _ := m.welcome("a1", 1)
+	for n := 0; ; n++ {
+		if n == 100 {
+			t.Fatal("the disk never fills up")
+		}
+		task := shell(offers.TaskID(fmt.Sprintf("t%d", n)), fmt.Sprintf("echo started >> %s/t%d", logs, n))
+		task.Command.Env = map[string]string{"LARGE": strings.Repeat("x", 100_000)}
+		l.launch(1, task)
+		select {
+		case err := <-h.done:
+			if err == nil || !strings.Contains(err.Error(), "can't remember") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the agent ended with %v", err)
+			}
+			h.done <- nil // for the clean-up
+			if _, err := os.Stat(fmt.Sprintf("%s/t%d", logs, n)); err == nil {
+				t.Errorf("task t%d was started and is not recorded", n)
+			}
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/agent/sandbox"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+)
+
+// listen opens the agent's own door.
+func (a *Agent) listen() error {
+	if err := a.config.Door.MayServe(a.config.HTTP); err != nil {
+		return fmt.Errorf("http: %w", err)
+	}
+	l, err := net.Listen("tcp", a.config.HTTP)
+	if err != nil {
+		return fmt.Errorf("http: %w", err)
+	}
+	if conf := a.config.Door.ServerTLS(); conf != nil {
+		l = tls.NewListener(l, conf)
+	}
+	a.listener = l
+	return nil
+}
+
+// serve serves until the returned server is closed.
+func (a *Agent) serve() *http.Server {
+	server := &http.Server{
+		Handler: a.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: a.log.StandardLogger(nil),
+	}
+	a.work.Go(func() {
+		if err := server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+			a.log.Error("sandboxes can't be read any more", "error", err)
+		}
+	})
+	return server
+}
+
+func (a *Agent) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/logs", a.guarded(a.serveLog))
+	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/files", a.guarded(a.serveFile))
+	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/files/{path...}", a.guarded(a.serveFile))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusNotFound, offers.Errorf(offers.BadMessage, "an agent serves no %s %.200q", r.Method, r.URL.Path))
+	})
+	return mux
+}
+
+// guarded lets in whom the door admits, to a task whose ids can name folders.
+func (a *Agent) guarded(serve func(http.ResponseWriter, *http.Request, offers.TaskRef) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
+		ref := offers.TaskRef{Framework: offers.FrameworkID(r.PathValue("framework")), Task: offers.TaskID(r.PathValue("task"))}
+		err := door.SameOrigin(r)
+		if err == nil {
+			err = a.config.Door.Admit(a.config.Door.Who(r), door.Sandbox, ref.String())
+		}
+		if err == nil && (ref.Task.Validate() != nil || offers.TaskID(ref.Framework).Validate() != nil) {
+			err = offers.Errorf(offers.BadMessage, "%.300q names no task", ref.String())
+		}
+		if err == nil {
+			err = serve(w, r, ref)
+		}
+		if err != nil {
+			a.answer(w, err)
+		}
+	}
+}
+
+func (a *Agent) serveLog(w http.ResponseWriter, r *http.Request, ref offers.TaskRef) error {
+	query := r.URL.Query()
+	stream := query.Get("stream")
+	if stream == "" {
+		stream = "stdout"
+	}
+	if stream != "stdout" && stream != "stderr" {
+		return offers.Errorf(offers.BadMessage, "stream is %.60q; it is stdout or stderr", stream)
+	}
+	var offset int64
+	if text := query.Get("offset"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return offers.Errorf(offers.BadMessage, "offset is %.60q; it is a number of bytes", text)
+		}
+		offset = n
+	}
+	follow := false
+	if text := query.Get("follow"); text != "" {
+		yes, err := strconv.ParseBool(text)
+		if err != nil {
+			return offers.Errorf(offers.BadMessage, "follow is %.60q; it is true or false", text)
+		}
+		follow = yes
+	}
+	return a.sandboxes.ServeLog(w, r, ref, stream, offset, a.more(ref, follow))
+}
+
+// more returns a channel that is closed when no more will come.
+func (a *Agent) more(ref offers.TaskRef, follow bool) <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if done, living := a.ended[ref]; living && follow {
+		return done
+	}
+	closed := make(chan struct{})
+	close(closed)
+	return closed
+}
+
+func (a *Agent) serveFile(w http.ResponseWriter, r *http.Request, ref offers.TaskRef) error {
+	return a.sandboxes.ServeFile(w, r, ref, r.PathValue("path"), func(files []sandbox.Entry) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"files": files}) // a reader that left
+	})
+}
+
+// answer turns an error into its status.
+func (a *Agent) answer(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	var known *offers.Error
+	if !errors.As(err, &known) {
+		a.log.Error("a sandbox can't be read", "error", err)
+		known = offers.Errorf(offers.Internal, "the sandbox can't be read; the agent's log says why")
+	}
+	switch known.Code {
+	case offers.Unauthenticated:
+		status = http.StatusUnauthorized
+	case offers.Forbidden:
+		status = http.StatusForbidden
+	case offers.UnknownTask:
+		status = http.StatusNotFound
+	case offers.BadMessage:
+		status = http.StatusBadRequest
+	}
+	refuse(w, status, known)
+}
+
+func refuse(w http.ResponseWriter, status int, err *offers.Error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": err}) // a reader that left
+}

@@ -1,0 +1,132 @@
+package limits
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Add puts the shim into the group; what it starts is born there.
+func (g *Group) Add(pid int) error {
+	if g == nil {
+		return nil
+	}
+	folders := g.folders
+	if g.shim != "" {
+		folders = []string{g.shim}
+	}
+	for _, folder := range folders {
+		if err := os.WriteFile(filepath.Join(folder, "cgroup.procs"), strconv.AppendInt(nil, int64(pid), 10), 0); err != nil {
+			return fmt.Errorf("put process %d into %s: %w", pid, folder, err)
+		}
+	}
+	return nil
+}
+
+// Leaf returns the folder that the task is to be born in, or "" when it is
+// born where its shim is.
+func (g *Group) Leaf() string {
+	if g == nil {
+		return ""
+	}
+	return g.leaf
+}
+
+// OOM returns a file with a line "oom_kill N", or "".
+func (g *Group) OOM() string {
+	if g == nil {
+		return ""
+	}
+	return g.oom
+}
+
+// Kill sends SIGKILL to everything in the group but spare, the shim.
+func (g *Group) Kill(spare int) {
+	if g == nil {
+		return
+	}
+	if g.leaf != "" && os.WriteFile(filepath.Join(g.leaf, "cgroup.kill"), []byte("1"), 0) == nil {
+		return
+	}
+	// Without cgroup.kill a forking task may outrun one pass; every pass sees
+	// what was forked before it, and the limit on processes bounds the race.
+	for range 20 {
+		if pids := g.others(spare); len(pids) == 0 {
+			return
+		} else {
+			for _, pid := range pids {
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+	}
+}
+
+// others lists the group's processes without spare.
+func (g *Group) others(spare int) []int {
+	var pids []int
+	for _, folder := range []string{g.folders[len(g.folders)-1], g.leaf, g.shim} {
+		if folder == "" {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
+		if err != nil {
+			continue
+		}
+		for _, field := range strings.Fields(string(data)) {
+			if pid, err := strconv.Atoi(field); err == nil && pid != spare && pid > 0 {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// Empty kills everything in the group, the shim too, and removes it.
+func (g *Group) Empty() error {
+	if g == nil {
+		return nil
+	}
+	g.Kill(0)
+	for _, pid := range g.others(0) {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	return g.Delete()
+}
+
+// Delete removes the group, which must have become empty; what was killed a
+// moment ago is waited for. A group that is not there is no error.
+func (g *Group) Delete() error {
+	if g == nil {
+		return nil
+	}
+	var failed error
+	for _, folder := range append([]string{g.leaf, g.shim}, g.folders...) {
+		if folder == "" {
+			continue
+		}
+		if err := remove(folder); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("remove the cgroup %s: %w", folder, err))
+		}
+	}
+	return failed
+}
+
+// remove tries for about a second: the kernel takes a moment to let go of
+// processes that have been reaped.
+func remove(folder string) error {
+	var err error
+	for wait := time.Millisecond; wait < time.Second; wait *= 2 {
+		err = os.Remove(folder)
+		if err == nil || errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		time.Sleep(wait)
+	}
+	return err
+}

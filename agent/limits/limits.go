@@ -1,0 +1,195 @@
+package limits
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/containerd/cgroups/v3"
+	"github.com/containerd/cgroups/v3/cgroup1"
+	"github.com/containerd/cgroups/v3/cgroup2"
+	"github.com/hashicorp/go-hclog"
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// None returns limits that limit nothing.
+func None() *Limits { return &Limits{} }
+
+const mountpoint = "/sys/fs/cgroup"
+
+// Need is what one task may use; 0 in a kind leaves it unlimited.
+type Need struct {
+	CPUs      int64 // thousandths of a core; a weight, no ceiling
+	Mem       int64 // bytes
+	Processes int64
+}
+
+// Limits makes the groups of one agent. Safe for concurrent use.
+type Limits struct {
+	make func(key string, need Need) (*Group, error) // nil: this host has none
+	root string
+}
+
+// Group is what one task is held in. The nil group holds nothing.
+type Group struct {
+	folders []string // every folder of it, one for each hierarchy
+	leaf    string   // version 2: where the task is born
+	shim    string   // version 2: where the shim goes
+	oom     string   // file with the count of kills for memory
+}
+
+// Open finds out what this host can do by making and removing a group under
+// root, a path from the top of each hierarchy. When it can't it logs why,
+// once, and returns limits that limit nothing.
+func Open(root string, log hclog.Logger) *Limits {
+	l := &Limits{root: filepath.Join("/", root)}
+	switch cgroups.Mode() {
+	case cgroups.Unified:
+		l.make = l.unified
+	case cgroups.Legacy, cgroups.Hybrid:
+		l.make = l.legacy
+	}
+	if l.make == nil {
+		log.Warn("tasks run without limits: this host has no cgroups")
+		return l
+	}
+	probe, err := l.make("probe", Need{CPUs: 1000, Mem: 64 << 20, Processes: 64})
+	if err == nil {
+		err = probe.Delete()
+	}
+	if err != nil {
+		log.Warn("tasks run without limits: this host lets the agent make no cgroups", "error", err)
+		l.make = nil
+	}
+	return l
+}
+
+// Active reports whether tasks are limited at all.
+func (l *Limits) Active() bool { return l.make != nil }
+
+// Group makes the group of a task, or returns the one that is there with its
+// limits set anew. Without limits it returns nil.
+func (l *Limits) Group(key string, need Need) (*Group, error) {
+	if l.make == nil {
+		return nil, nil
+	}
+	g, err := l.make(key, need)
+	if err != nil {
+		return nil, fmt.Errorf("cgroup of %s: %w", key, err)
+	}
+	return g, nil
+}
+
+func resources(need Need) *specs.LinuxResources {
+	r := &specs.LinuxResources{}
+	if need.CPUs > 0 {
+		shares := uint64(min(max(2, need.CPUs*1024/1000), 262144))
+		r.CPU = &specs.LinuxCPU{Shares: &shares}
+	}
+	if need.Mem > 0 {
+		r.Memory = &specs.LinuxMemory{Limit: &need.Mem, Swap: &need.Mem}
+	}
+	if need.Processes > 0 {
+		r.Pids = &specs.LinuxPids{Limit: &need.Processes}
+	}
+	return r
+}
+
+// legacy makes a group in the three version 1 hierarchies.
+func (l *Limits) legacy(key string, need Need) (*Group, error) {
+	path := filepath.Join(l.root, key)
+	systems := []cgroup1.Subsystem{
+		cgroup1.NewCpu(mountpoint),
+		cgroup1.NewMemory(mountpoint, cgroup1.OptionalSwap()),
+		cgroup1.NewPids(mountpoint),
+	}
+	hierarchy := func() ([]cgroup1.Subsystem, error) { return systems, nil }
+	if _, err := cgroup1.New(cgroup1.StaticPath(path), resources(need), cgroup1.WithHierarchy(hierarchy)); err != nil {
+		return nil, err
+	}
+	g := &Group{}
+	for _, name := range []string{"cpu", "memory", "pids"} {
+		g.folders = append(g.folders, filepath.Join(mountpoint, name, path))
+	}
+	g.oom = filepath.Join(mountpoint, "memory", path, "memory.oom_control")
+	return g, nil
+}
+
+// unified makes a version 2 group with its two leaves.
+func (l *Limits) unified(key string, need Need) (*Group, error) {
+	return makeUnified(mountpoint, filepath.Join(l.root, key), cgroup2.ToResources(resources(need)))
+}
+
+func makeUnified(mount, path string, need *cgroup2.Resources) (*Group, error) {
+	if _, err := cgroup2.NewManager(mount, path, need); err != nil {
+		return nil, err
+	}
+	folder := filepath.Join(mount, path)
+	g := &Group{
+		folders: []string{folder},
+		leaf:    filepath.Join(folder, "task"),
+		shim:    filepath.Join(folder, "shim"),
+		oom:     filepath.Join(folder, "memory.events"),
+	}
+	for _, leaf := range []string{g.leaf, g.shim} {
+		if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// Find returns the group of a task that was made before, by an earlier run of
+// the agent perhaps.
+func (l *Limits) Find(key string) *Group {
+	if l.make == nil {
+		return nil
+	}
+	path := filepath.Join(l.root, key)
+	if cgroups.Mode() == cgroups.Unified {
+		folder := filepath.Join(mountpoint, path)
+		return &Group{folders: []string{folder}, leaf: filepath.Join(folder, "task"), shim: filepath.Join(folder, "shim")}
+	}
+	g := &Group{}
+	for _, name := range []string{"cpu", "memory", "pids"} {
+		g.folders = append(g.folders, filepath.Join(mountpoint, name, path))
+	}
+	return g
+}
+
+// Keys returns the groups that are there.
+func (l *Limits) Keys() []string {
+	if l.make == nil {
+		return nil
+	}
+	folder := filepath.Join(mountpoint, l.root)
+	if cgroups.Mode() != cgroups.Unified {
+		folder = filepath.Join(mountpoint, "pids", l.root)
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil // nothing was ever made
+	}
+	var keys []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			keys = append(keys, e.Name())
+		}
+	}
+	return keys
+}
+
+// Close removes the root's folders where no task is left in them.
+func (l *Limits) Close() {
+	if l.make == nil {
+		return
+	}
+	// A folder that is in use stays, and so do those above it.
+	for _, folder := range l.Find("").folders {
+		if os.Remove(folder) == nil {
+			_ = os.Remove(filepath.Dir(folder))
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
+	"github.com/ringmaster-project/ringmaster/agent/tasks"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// maxBatch bounds what one turn of the loop takes in before it writes: one
+// commit serves all of it.
+const maxBatch = 256
+
+// post gives the loop something to do. It reports false when the loop has
+// ended and nothing will be done.
+func (a *Agent) post(do func()) bool {
+	select {
+	case a.inbox <- do:
+		return true
+	case <-a.stopped:
+		return false
+	}
+}
+
+// loop owns the machine. It ends with ctx, or with the first commit that fails.
+func (a *Agent) loop(ctx context.Context) error {
+	done, closing := ctx.Done(), false
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		if err := a.act(); err != nil {
+			return err
+		}
+		if closing && len(a.machine.Living()) == 0 {
+			return nil
+		}
+		a.setTimer(timer)
+		select {
+		case do := <-a.inbox:
+			do()
+			for n := 1; n < maxBatch && len(a.inbox) > 0; n++ {
+				(<-a.inbox)()
+			}
+		case now := <-timer.C:
+			a.machine.Tick(now)
+			a.tickSession(now)
+		case <-done:
+			if !a.config.KillTasksOnClose {
+				return nil
+			}
+			done, closing = nil, true
+			a.machine.Close("the agent ends", time.Now())
+		}
+	}
+}
+
+// setTimer wakes the loop when the machine or the session has something to do.
+func (a *Agent) setTimer(timer *time.Timer) {
+	next := a.machine.Next()
+	if s := a.session; s != nil && (next.IsZero() || s.next.Before(next)) {
+		next = s.next
+	}
+	wait := time.Hour
+	if !next.IsZero() {
+		wait = max(0, time.Until(next))
+	}
+	timer.Reset(wait)
+}
+
+// act does what the machine wants: first the disk, then the world.
+func (a *Agent) act() error {
+	for {
+		r := a.machine.Ready()
+		if r.Empty() {
+			a.settled()
+			return nil
+		}
+		if r.Durable() {
+			if err := a.commit(&r); err != nil {
+				return err
+			}
+		}
+		for _, l := range r.Start {
+			a.start(l)
+		}
+		for _, ref := range r.Abandon {
+			a.running[ref].gate <- false
+		}
+		for _, ref := range r.Release {
+			a.running[ref].gate <- true
+		}
+		a.signal(r.Signals)
+		if r.Usage {
+			a.sendUsage()
+		}
+		a.sendStatuses(r.Send)
+	}
+}
+
+// commit writes the durable half down. After an error nothing is known about
+// the disk, and nothing further may be started or told.
+func (a *Agent) commit(r *tasks.Ready) error {
+	change := checkpoint.Change{Meta: r.Meta, Launched: r.Launched, Removed: r.Removed, Progress: make(map[offers.TaskRef]tasks.Progress, len(r.Changed))}
+	for _, ref := range r.Changed {
+		if p, ok := a.machine.Progress(ref); ok {
+			change.Progress[ref] = p
+		}
+	}
+	if err := a.store.Commit(change); err != nil {
+		return fmt.Errorf("it stops, since it can't remember what it does any more: %w", err)
+	}
+	if r.Meta != nil {
+		a.mu.Lock()
+		a.id = r.Meta.Agent
+		a.mu.Unlock()
+	}
+	for ref, p := range change.Progress {
+		a.follow(ref, p.State.Terminal())
+	}
+	for _, ref := range r.Removed {
+		a.forget(ref)
+	}
+	return nil
+}
+
+// follow lets readers of a task's log know whether more may come.
+func (a *Agent) follow(ref offers.TaskRef, ended bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	done, living := a.ended[ref]
+	switch {
+	case !living && !ended:
+		a.ended[ref] = make(chan struct{})
+	case living && ended:
+		close(done)
+		delete(a.ended, ref)
+	}
+}
+
+// forget drops what is kept of a task; its sandbox stays for a while.
+func (a *Agent) forget(ref offers.TaskRef) {
+	a.follow(ref, true)
+	if err := a.executor.Forget(ref.String()); err != nil {
+		a.log.Warn("something of a forgotten task is left", "task", ref.String(), "error", err)
+	}
+	a.sandboxes.Forgotten(ref)
+	select {
+	case a.collect <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+func (a *Agent) signal(signals []tasks.Signal) {
+	for _, s := range signals {
+		sup, ok := a.running[s.Ref]
+		if !ok {
+			continue
+		}
+		if s.Force {
+			sup.process.Kill()
+		} else {
+			sup.process.Terminate()
+		}
+	}
+}
+
+// settled lets those go on who wait for something that is done and on disk:
+// for the first registration, and the connector of a refused agent for the end
+// of its tasks.
+func (a *Agent) settled() {
+	if a.session != nil && a.session.registered && !a.known {
+		a.known = true
+		close(a.registered)
+	}
+	if a.held != nil && a.machine.Orphans() == 0 {
+		close(a.held)
+		a.held = nil
+	}
+}
+
+// collector removes old sandboxes, which may take long.
+func (a *Agent) collector() {
+	for {
+		if n, err := a.sandboxes.Collect(); err != nil {
+			a.log.Warn("an old sandbox is left", "error", err)
+		} else if n > 0 {
+			a.log.Debug("old sandboxes removed", "count", n)
+		}
+		select {
+		case <-a.collect:
+		case <-a.stopped:
+			return
+		}
+	}
+}
+
+// sendStatuses sends reports in order, in messages of bounded size.
+func (a *Agent) sendStatuses(statuses []wire.TaskStatus) {
+	const most = 1000
+	for len(statuses) > 0 {
+		n := min(most, len(statuses))
+		a.send(&wire.Statuses{Statuses: statuses[:n]})
+		statuses = statuses[n:]
+	}
+}
+
+// sendUsage sends the packed use of every device class.
+func (a *Agent) sendUsage() {
+	sequence, classes := a.machine.Usage()
+	usage := &wire.Usage{Sequence: sequence, Classes: make(map[string]wire.PackedClass, len(classes))}
+	for i := range classes {
+		packed, unit, err := classes[i].Packed()
+		if err != nil {
+			a.log.Error("the use of a device class can't be packed", "class", classes[i].Name, "error", err)
+			continue
+		}
+		class := wire.PackedClass{Bits: packed.Bits, Unit: unit}
+		for _, word := range packed.Words {
+			class.Used = append(class.Used, fmt.Sprintf("0x%016x", word))
+		}
+		usage.Classes[classes[i].Name] = class
+	}
+	a.send(usage)
+}
+
+// send sends a message to the master that listens, if one does. What it can't
+// send is sent again after the next registration.
+func (a *Agent) send(m wire.Message) {
+	if a.session == nil {
+		return
+	}
+	frame, err := wire.Encode(m, "")
+	if err != nil {
+		a.log.Error("a message can't be written", "error", err)
+		return
+	}
+	if err := a.session.link.Send(frame); err != nil && !errors.Is(err, wire.ErrClosed) {
+		a.log.Warn("a message was not sent", "type", m.Type(), "error", err)
+	}
+}

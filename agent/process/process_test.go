@@ -1,0 +1,284 @@
+package process_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/ringmaster-project/ringmaster/agent/limits"
+	"github.com/ringmaster-project/ringmaster/agent/process"
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
+)
+
+var shim string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "shim")
+	if err != nil {
+		panic(err)
+	}
+	shim = filepath.Join(dir, "shim")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", shim, "./shim")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+type bench struct {
+	*process.Executor
+	dir string
+}
+
+func newBench(t testing.TB) bench {
+	t.Helper()
+	dir := t.TempDir()
+	l := limits.Open("ringmaster-test/"+filepath.Base(filepath.Dir(dir))+filepath.Base(dir), hclog.NewNullLogger())
+	t.Cleanup(l.Close)
+	x, err := process.New(shim, filepath.Join(dir, "run"), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bench{x, dir}
+}
+
+func (b bench) spec(t testing.TB, script string) record.Spec {
+	t.Helper()
+	for _, name := range []string{"stdout", "stderr"} {
+		if err := os.WriteFile(filepath.Join(b.dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return record.Spec{
+		Path: "/bin/sh", Args: []string{"/bin/sh", "-c", script}, Env: []string{"PATH=/bin:/usr/bin"}, Dir: b.dir,
+		Stdout: filepath.Join(b.dir, "stdout"), Stderr: filepath.Join(b.dir, "stderr"),
+	}
+}
+
+// start runs a script up to its start.
+func (b bench) start(t testing.TB, script string, need limits.Need) *process.Process {
+	t.Helper()
+	p, err := b.Prepare("fw:task", need)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := p.Release(b.spec(t, script))
+	if err != nil || started.Error != "" {
+		t.Fatal(err, started.Error)
+	}
+	return p
+}
+
+func (b bench) await(t testing.TB, name string) string {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		if data, err := os.ReadFile(filepath.Join(b.dir, name)); err == nil && strings.HasSuffix(string(data), "\n") {
+			return strings.TrimSpace(string(data))
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	t.Fatalf("%s never came", name)
+	return ""
+}
+
+func TestHowTasksEnd(t *testing.T) {
+	for _, c := range []struct {
+		script string
+		code   int
+		signal string
+	}{
+		{"exit 0", 0, ""},
+		{"exit 7", 7, ""},
+		{"kill -KILL $$", 0, "SIGKILL"},
+		{"kill -TERM $$", 0, "SIGTERM"},
+		{"sleep 1000 & exit 3", 3, ""},                                 // left behind in the group
+		{"setsid sleep 1000 & exit 4", 4, ""},                          // left behind outside it
+		{"(setsid sh -c 'sleep 1000 & sleep 1000' &) ; exit 5", 5, ""}, // twice removed
+	} {
+		b := newBench(t)
+		exit, err := b.start(t, c.script, limits.Need{}).Wait()
+		if err != nil || exit.Code != c.code || exit.Signal != c.signal || exit.Never || exit.Error != "" {
+			t.Errorf("%q ended %+v %v", c.script, exit, err)
+		}
+	}
+}
+
+func TestOutputAndFailedStart(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.start(t, "echo out; echo err >&2", limits.Need{}).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if b.await(t, "stdout") != "out" || b.await(t, "stderr") != "err" {
+		t.Error("output is not where it belongs")
+	}
+	p, err := b.Prepare("fw:bad", limits.Need{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := b.spec(t, "")
+	spec.Path = "/no/such/program"
+	started, err := p.Release(spec)
+	if err != nil || !strings.Contains(started.Error, "/no/such/program") {
+		t.Errorf("started %+v %v", started, err)
+	}
+	if exit, err := p.Wait(); err != nil || !strings.Contains(exit.Error, "no such file") {
+		t.Errorf("exit %+v %v", exit, err)
+	}
+}
+
+func TestGateThatCloses(t *testing.T) {
+	b := newBench(t)
+	p, err := b.Prepare("fw:task", limits.Need{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := p.Identity()
+	p.Close()
+	if exit, err := b.Adopt("fw:task", id).Wait(); err != nil || !exit.Never {
+		t.Errorf("a task whose gate closed ended %+v %v", exit, err)
+	}
+}
+
+func TestTerminateAndKill(t *testing.T) {
+	b := newBench(t)
+	p := b.start(t, "trap 'echo asked; exit 9' TERM; echo ready > ready; while :; do sleep 0.02; done", limits.Need{})
+	b.await(t, "ready")
+	p.Terminate()
+	if exit, err := p.Wait(); err != nil || exit.Code != 9 {
+		t.Errorf("asked to end: %+v %v", exit, err)
+	}
+	b = newBench(t)
+	p = b.start(t, "trap '' TERM; echo ready > ready; while :; do sleep 0.02; done", limits.Need{})
+	b.await(t, "ready")
+	p.Terminate()
+	p.Kill()
+	if exit, err := p.Wait(); err != nil || exit.Signal != "SIGKILL" {
+		t.Errorf("killed: %+v %v", exit, err)
+	}
+}
+
+func TestAdoptRunningAndEnded(t *testing.T) {
+	b := newBench(t)
+	p := b.start(t, "while [ ! -e go ]; do sleep 0.01; done; exit 6", limits.Need{})
+	id := p.Identity()
+	p.Close()
+	if _, err := p.Wait(); !errors.Is(err, process.ErrClosed) {
+		t.Fatal(err)
+	}
+	again := b.Adopt("fw:task", id)
+	if err := os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := again.Wait(); err != nil || exit.Code != 6 {
+		t.Errorf("adopted: %+v %v", exit, err)
+	}
+	if exit, err := b.Adopt("fw:task", id).Wait(); err != nil || exit.Code != 6 {
+		t.Errorf("adopted after its end: %+v %v", exit, err)
+	}
+}
+
+func TestShimLost(t *testing.T) {
+	b := newBench(t)
+	p := b.start(t, "echo $$ > ready; sleep 1000", limits.Need{})
+	pid, err := strconv.Atoi(b.await(t, "ready"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(p.Identity().PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(); !errors.Is(err, process.ErrLost) {
+		t.Errorf("a lost shim: %v", err)
+	}
+	dies(t, pid)
+}
+
+func dies(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		if id, err := record.Identify(pid); err != nil || !id.Alive() {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the task outlived the shim")
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+func TestMemoryAndProcessLimits(t *testing.T) {
+	if l := limits.Open("ringmaster-test/probe", hclog.NewNullLogger()); l.Active() {
+		l.Close()
+	} else {
+		t.Skip("this host lets the tests make no cgroups (root is needed)")
+	}
+	b := newBench(t)
+	p := b.start(t, "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo unlimited", limits.Need{Mem: 32 << 20})
+	if exit, err := p.Wait(); err != nil || !exit.OOM {
+		t.Errorf("a task over its memory ended %+v %v", exit, err)
+	}
+	b = newBench(t)
+	p = b.start(t, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 5 & done; exit 0", limits.Need{Processes: 12})
+	if exit, err := p.Wait(); err != nil || exit.Code == 0 {
+		t.Errorf("a task over its processes ended %+v %v", exit, err)
+	}
+}
+
+func TestShimIsSmall(t *testing.T) {
+	b := newBench(t)
+	p := b.start(t, "echo x > ready; sleep 1000", limits.Need{})
+	b.await(t, "ready")
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.Identity().PID) + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); fields[0] == "VmRSS:" {
+			if kib, err := strconv.Atoi(fields[1]); err != nil || kib > 8<<10 {
+				t.Errorf("the shim holds %s KiB", fields[1])
+			}
+			t.Log(line)
+		}
+	}
+	p.Kill()
+	if _, err := p.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	b := newBench(t)
+	p := b.start(t, "echo $$ > ready; sleep 1000", limits.Need{})
+	pid, err := strconv.Atoi(b.await(t, "ready"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unended, err := b.Sweep(map[string]bool{"fw:task": true}); err != nil || len(unended) != 0 {
+		t.Fatal(unended, err)
+	}
+	if unended, err := b.Sweep(nil); err != nil || len(unended) != 1 {
+		t.Fatal(unended, err)
+	}
+	dies(t, pid)
+	p.Close()
+}
+
+func BenchmarkPrepareReleaseWait(b *testing.B) {
+	x := newBench(b)
+	for b.Loop() {
+		if _, err := x.start(b, "exit 0", limits.Need{CPUs: 100, Mem: 64 << 20, Processes: 64}).Wait(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+// The shim starts one task and waits for it, so that the task's end is known
+// whatever becomes of the agent. An agent runs one shim per task; everything
+// it has to say lies in the folder it is started with (see package record).
+//
+//	agent ── starts ─▶ shim ── gate opens ─▶ task (own process group)
+//	  ▲                 │ waits, reaps, kills what is left of the task
+//	  └── exit record ◀─┘
+//
+// Until its gate opens it does nothing: the agent has put it into its cgroups
+// and written its identity down by then. A gate that closes without a
+// specification means that the agent died first; the shim ends without a trace,
+// and that is how the agent knows, later, that nothing of the task has run.
+// SIGTERM to the shim goes on to the task's process group, SIGUSR1 kills
+// everything the task started. It becomes the parent of whatever the task
+// leaves behind, so nothing escapes it by forking twice.
+//
+// It is a program of its own, and not a subcommand, because a subcommand
+// would run every package's start-up in each of hundreds of processes. It
+// imports the standard library, x/sys and package record. It is built with
+//
+//	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o agent/process/shim/embedded/shim ./agent/process/shim
+//
+// and embedded into the agent from there.
+package main

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "this program is started by a ringmaster agent: shim FOLDER")
+		os.Exit(2)
+	}
+	if err := supervise(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "shim:", err)
+		os.Exit(1)
+	}
+}
+
+// supervise sees one task from its start to its record.
+func supervise(dir string) error {
+	orders := make(chan os.Signal, 8)
+	signal.Notify(orders, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGUSR1)
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the parent of what the task leaves behind: %w", err)
+	}
+	spec, ok := gate()
+	if !ok {
+		return nil
+	}
+	self, err := record.Identify(os.Getpid())
+	if err != nil {
+		return err
+	}
+	// Written before the start: a folder without it is of a task that never ran.
+	if err := record.Write(dir, record.StartedFile, record.Started{Shim: self}, false); err != nil {
+		return err
+	}
+	pid, err := start(spec)
+	if err := announce(dir, self, pid, err); err != nil {
+		fmt.Fprintln(os.Stderr, "shim:", err) // the agent can do without it
+	}
+	if err != nil {
+		return record.Write(dir, record.ExitFile, record.Exit{Error: err.Error(), Time: time.Now().UTC()}, true)
+	}
+	protect()
+	exit := wait(pid, orders)
+	exit.OOM = oomKilled(spec.OOM)
+	return record.Write(dir, record.ExitFile, exit, true)
+}
+
+// gate waits for the specification.
+func gate() (record.Spec, bool) {
+	f := os.NewFile(record.GateFD, "gate")
+	defer f.Close()
+	var spec record.Spec
+	data, err := io.ReadAll(f)
+	if err != nil || json.Unmarshal(data, &spec) != nil {
+		return record.Spec{}, false
+	}
+	return spec, true
+}
+
+// start starts the task in a process group of its own.
+func start(spec record.Spec) (int, error) {
+	files := make([]uintptr, 0, 3)
+	for _, f := range []struct {
+		path string
+		flag int
+	}{{os.DevNull, os.O_RDONLY}, {spec.Stdout, os.O_WRONLY | os.O_APPEND}, {spec.Stderr, os.O_WRONLY | os.O_APPEND}} {
+		fd, err := unix.Open(f.path, f.flag|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return 0, fmt.Errorf("open %s: %w", f.path, err)
+		}
+		defer unix.Close(fd)
+		files = append(files, uintptr(fd))
+	}
+	attr := &syscall.ProcAttr{Dir: spec.Dir, Env: spec.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	if u := spec.User; u != nil {
+		attr.Sys.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
+	}
+	if spec.Group != "" {
+		fd, err := unix.Open(spec.Group, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return 0, fmt.Errorf("open the cgroup %s: %w", spec.Group, err)
+		}
+		defer unix.Close(fd)
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
+	}
+	pid, err := syscall.ForkExec(spec.Path, spec.Args, attr)
+	if err != nil {
+		return 0, fmt.Errorf("start %s: %w", spec.Path, err)
+	}
+	return pid, nil
+}
+
+// announce tells the agent, and an agent that comes later, that the task runs.
+func announce(dir string, self record.Identity, pid int, failed error) error {
+	answer := os.NewFile(record.AnswerFD, "answer")
+	defer answer.Close()
+	started := record.Started{Shim: self}
+	if failed != nil {
+		started.Error = failed.Error()
+	} else {
+		// A task that has ended already has no start time any more; its
+		// record will say so.
+		started.Task, _ = record.Identify(pid)
+		if err := record.Write(dir, record.StartedFile, started, false); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(answer).Encode(started)
+}
+
+// protect makes the kernel look elsewhere when the task's cgroup is out of
+// memory. It comes after the start so that the task does not inherit it;
+// without the right to do so the shim is merely a small target.
+func protect() {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(-999)), 0)
+}

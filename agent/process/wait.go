@@ -1,0 +1,184 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
+)
+
+// ErrClosed is what Wait returns after Close.
+var ErrClosed = errors.New("the process is not watched any more")
+
+// ErrLost says that a shim died without leaving a record.
+var ErrLost = errors.New("the process that supervised the task died without a record of its end")
+
+// Wait returns how the task ended, once nothing of it is left and its cgroups
+// are removed. It returns ErrClosed after Close, and ErrLost (with everything
+// that could be found of the task killed) when its shim left no record of the
+// end of a task that may have run.
+func (p *Process) Wait() (record.Exit, error) {
+	if err := p.watch.wait(); err != nil {
+		return record.Exit{}, err
+	}
+	if p.child != nil {
+		_, _ = p.child.Wait() // reaps; how a shim exits says nothing
+	}
+	p.Close()
+	var exit record.Exit
+	err := record.Read(p.dir(), record.ExitFile, &exit)
+	if err == nil {
+		return exit, p.clean()
+	}
+	var started record.Started
+	missing := errors.Is(err, os.ErrNotExist)
+	if missing && errors.Is(record.Read(p.dir(), record.StartedFile, &started), os.ErrNotExist) && !p.Rebooted() {
+		return record.Exit{Never: true, Time: time.Now().UTC()}, p.clean()
+	}
+	p.killRest()
+	if missing {
+		err = ErrLost
+	} else {
+		err = errors.Join(ErrLost, err)
+	}
+	return record.Exit{Time: time.Now().UTC()}, errors.Join(err, p.clean())
+}
+
+// ErrLeft says that a cgroup of an ended task could not be removed.
+var ErrLeft = errors.New("some of the task's cgroups are left")
+
+func (p *Process) clean() error {
+	if err := p.group.Empty(); err != nil {
+		return fmt.Errorf("%w: %w", ErrLeft, err)
+	}
+	return nil
+}
+
+func (p *Process) dir() string { return filepath.Join(p.x.dir, p.key) }
+
+// killRest kills the process group of a task without shim. The group's leader
+// must still be who it was, or the number may be somebody else's.
+func (p *Process) killRest() {
+	var started record.Started
+	if record.Read(p.dir(), record.StartedFile, &started) == nil && started.Task.PID > 0 && started.Task.Alive() {
+		_ = unix.Kill(-started.Task.PID, unix.SIGKILL)
+	}
+}
+
+// Ended reports whether the shim had ended when it was adopted.
+func (p *Process) Ended() bool { return p.watch == nil }
+
+// Rebooted reports whether the host has restarted since the shim was started.
+func (p *Process) Rebooted() bool {
+	boot, err := record.BootID()
+	return err == nil && boot != p.identity.Boot
+}
+
+// Forget removes what is kept of an ended task.
+func (x *Executor) Forget(key string) error {
+	return os.RemoveAll(filepath.Join(x.dir, folderName(key)))
+}
+
+// Sweep ends every task under the executor's folder, and empties every
+// cgroup, that is not in keep, and returns the keys of the tasks that it found
+// without a record of their end.
+func (x *Executor) Sweep(keep map[string]bool) ([]string, error) {
+	kept := make(map[string]bool, len(keep))
+	for key := range keep {
+		kept[folderName(key)] = true
+	}
+	entries, err := os.ReadDir(x.dir)
+	if err != nil {
+		return nil, fmt.Errorf("folder of the running tasks: %w", err)
+	}
+	var unended []string
+	var failed error
+	for _, e := range entries {
+		if kept[e.Name()] {
+			continue
+		}
+		if x.end(e.Name()) {
+			unended = append(unended, e.Name())
+		}
+		failed = errors.Join(failed, os.RemoveAll(filepath.Join(x.dir, e.Name())))
+	}
+	for _, key := range x.limits.Keys() {
+		if !kept[key] {
+			failed = errors.Join(failed, x.limits.Find(key).Empty())
+		}
+	}
+	return unended, failed
+}
+
+// end kills a task that nobody knows and reports whether it had not ended.
+func (x *Executor) end(name string) bool {
+	dir := filepath.Join(x.dir, name)
+	var exit record.Exit
+	if record.Read(dir, record.ExitFile, &exit) == nil {
+		return false
+	}
+	var started record.Started
+	if record.Read(dir, record.StartedFile, &started) == nil {
+		if started.Task.Alive() {
+			_ = unix.Kill(-started.Task.PID, unix.SIGKILL)
+		}
+		if started.Shim.Alive() {
+			_ = unix.Kill(started.Shim.PID, unix.SIGUSR1)
+		}
+	}
+	return true
+}
+
+// watch is a pidfd in the runtime's poller. The nil watch is of a process that
+// has ended.
+type watch struct{ file *os.File }
+
+func newWatch(pid int) (*watch, error) {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("watch process %d: %w", pid, err)
+	}
+	return &watch{file: os.NewFile(uintptr(fd), "pidfd")}, nil
+}
+
+// wait returns nil once the process has ended.
+func (w *watch) wait() error {
+	if w == nil {
+		return nil
+	}
+	conn, err := w.file.SyscallConn()
+	if err != nil {
+		return ErrClosed
+	}
+	err = conn.Read(func(fd uintptr) bool {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(poll, 0)
+		return err == nil && n > 0
+	})
+	if err != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
+// signal reaches that very process or nobody.
+func (w *watch) signal(sig syscall.Signal) {
+	if w == nil {
+		return
+	}
+	if conn, err := w.file.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { _ = unix.PidfdSendSignal(int(fd), sig, nil, 0) })
+	}
+}
+
+func (w *watch) Close() {
+	if w != nil {
+		_ = w.file.Close()
+	}
+}

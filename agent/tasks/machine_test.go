@@ -1,0 +1,367 @@
+package tasks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+var start = time.Unix(5000, 0)
+
+func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+
+func fresh(t *testing.T) *Machine {
+	t.Helper()
+	m := New(Config{Total: total(), Host: "h"}, Meta{Agent: "a1", Term: 5})
+	register(t, m, at(0))
+	return m
+}
+
+func register(t *testing.T, m *Machine, now time.Time, forget ...offers.TaskRef) {
+	t.Helper()
+	answer := &wire.AgentRegistered{AgentID: "a1", Forget: forget}
+	answer.Master.Term = 5
+	if err := m.Registered(answer, now); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func name(task offers.TaskID) offers.TaskRef { return offers.TaskRef{Framework: "f", Task: task} }
+
+func launch(t *testing.T, m *Machine, now time.Time, task offers.Task) {
+	t.Helper()
+	if task.Command == nil {
+		task.Command = &offers.Command{Shell: "true"}
+	}
+	if err := m.Launch(&wire.Launch{Term: 5, Tasks: []wire.LaunchTask{{Framework: "f", Task: task}}}, now); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tell writes what is to be done as a line a person can read.
+func tell(r Ready) string {
+	var out []string
+	say := func(word string, n int, each func(i int) string) {
+		for i := range n {
+			out = append(out, word+" "+each(i))
+		}
+	}
+	if r.Meta != nil {
+		out = append(out, fmt.Sprintf("meta %s/%d", r.Meta.Agent, r.Meta.Term))
+	}
+	say("launched", len(r.Launched), func(i int) string { return string(r.Launched[i].Task.ID) })
+	say("changed", len(r.Changed), func(i int) string { return string(r.Changed[i].Task) })
+	say("removed", len(r.Removed), func(i int) string { return string(r.Removed[i].Task) })
+	out = append(out, "|")
+	say("start", len(r.Start), func(i int) string { return string(r.Start[i].Task.ID) })
+	say("release", len(r.Release), func(i int) string { return string(r.Release[i].Task) })
+	say("abandon", len(r.Abandon), func(i int) string { return string(r.Abandon[i].Task) })
+	say("signal", len(r.Signals), func(i int) string {
+		return map[bool]string{true: "KILL ", false: "TERM "}[r.Signals[i].Force] + string(r.Signals[i].Ref.Task)
+	})
+	say("send", len(r.Send), func(i int) string {
+		s := r.Send[i]
+		return strings.TrimSpace(string(s.Task) + " " + string(s.State) + " " + s.Reason)
+	})
+	if r.Usage {
+		out = append(out, "usage")
+	}
+	return strings.NewReplacer(", |, ", ", | ", "|, ", "| ").Replace(strings.Join(out, ", "))
+}
+
+type step struct {
+	do   string
+	want string
+}
+
+// play runs a story: "SECOND word task [argument]".
+func play(t *testing.T, m *Machine, steps []step) {
+	t.Helper()
+	for _, s := range steps {
+		var second int
+		var word, task, argument string
+		if n, err := fmt.Sscan(s.do, &second, &word, &task, &argument); n < 2 {
+			t.Fatal(s.do, err)
+		}
+		ref, now := name(offers.TaskID(task)), at(second)
+		switch word {
+		case "launch":
+			launch(t, m, now, offers.Task{ID: ref.Task, MaxRuntime: offers.Duration(len(argument)) * offers.Duration(time.Minute)})
+		case "kill":
+			k := &wire.KillTask{Term: 5, TaskRef: ref, Reason: "asked"}
+			if argument != "" {
+				grace, err := offers.ParseDuration(argument)
+				if err != nil {
+					t.Fatal(err)
+				}
+				k.Grace = &grace
+			}
+			if err := m.Kill(k, now); err != nil {
+				t.Fatal(err)
+			}
+		case "prepared":
+			m.Prepared(ref, record.Identity{PID: 1}, now)
+		case "started":
+			m.Started(ref, now)
+		case "never":
+			m.Ended(ref, How{Exit: record.Exit{Never: true}}, now)
+		case "exit":
+			m.Ended(ref, How{Exit: record.Exit{Code: len(argument)}}, now)
+		case "ack":
+			p, _ := m.Progress(ref)
+			at := slices.IndexFunc(p.Reports, func(r Report) bool { return string(r.State) == argument })
+			m.Acknowledge([]wire.StatusRef{{TaskRef: ref, UpdateID: p.Reports[at].ID}}, now)
+		case "tick":
+			m.Tick(now)
+		case "away":
+			m.Disconnected()
+		case "back":
+			register(t, m, now)
+		case "forgotten":
+			register(t, m, now, ref)
+		case "refused":
+			m.Refused(now)
+		case "close":
+			m.Close("the agent ends", now)
+		}
+		if got := tell(m.Ready()); got != s.want {
+			t.Fatalf("%s:\n got %s\nwant %s", s.do, got, s.want)
+		}
+		if err := m.check(); err != nil {
+			t.Fatalf("%s: %v", s.do, err)
+		}
+	}
+}
+
+func TestStories(t *testing.T) {
+	for name, steps := range map[string][]step{
+		"a life": {
+			{"0 launch t", "launched t, changed t, | start t"},
+			{"0 launch t", "|"},
+			{"1 prepared t", "changed t, | release t"},
+			{"1 started t", "changed t, | send t running"},
+			{"1 started t", "|"},
+			{"1 ack t running", "changed t, |"},
+			{"9 exit t", "changed t, | send t finished"},
+			{"9 launch t", "| send t finished"},
+			{"9 ack t finished", "removed t, |"},
+			{"9 launch t", "launched t, changed t, | start t"},
+		},
+		"reports are sent again, 1 s doubling to 60 s": {
+			{"0 launch t", "launched t, changed t, | start t"},
+			{"0 started t", "changed t, | send t running"},
+			{"0 tick", "|"},
+			{"1 tick", "| send t running"},
+			{"2 tick", "|"},
+			{"3 tick", "| send t running"},
+			{"4 exit t x", "changed t, | send t failed"},
+			{"7 tick", "| send t running, send t failed"},
+			{"15 tick", "| send t running, send t failed"},
+			{"31 tick", "| send t running, send t failed"},
+			{"63 tick", "| send t running, send t failed"},
+			{"122 tick", "|"},
+			{"123 tick", "| send t running, send t failed"},
+			{"183 tick", "| send t running, send t failed"},
+			{"184 away", "|"},
+			{"400 tick", "|"},
+			{"400 back", "| send t running, send t failed, usage"},
+			{"401 ack t running", "changed t, |"},
+			{"402 tick", "| send t failed"},
+			{"402 ack t failed", "removed t, |"},
+			{"900 tick", "|"},
+		},
+		"a kill, then the force": {
+			{"0 launch t", "launched t, changed t, | start t"},
+			{"0 prepared t", "changed t, | release t"},
+			{"0 started t", "changed t, | send t running"},
+			{"0 ack t running", "changed t, |"},
+			{"10 kill t", "changed t, | signal TERM t, send t killing asked"},
+			{"10 ack t killing", "changed t, |"},
+			{"11 kill t 1h", "|"},
+			{"14 tick", "|"},
+			{"15 tick", "| signal KILL t"},
+			{"16 exit t", "changed t, | send t killed asked"},
+		},
+		"a shorter grace replaces a longer one": {
+			{"0 launch t", "launched t, changed t, | start t"},
+			{"0 started t", "changed t, | send t running"},
+			{"0 ack t running", "changed t, |"},
+			{"0 kill t 1h", "changed t, | signal TERM t, send t killing asked"},
+			{"0 ack t killing", "changed t, |"},
+			{"0 kill t 2s", "changed t, |"},
+			{"2 tick", "| signal KILL t"},
+		},
+		"a kill before the shim is there": {
+			{"0 launch t", "launched t, changed t, | start t"},
+			{"0 kill t", "changed t, |"},
+			{"0 prepared t", "| abandon t"},
+			{"0 never t", "changed t, | send t killed asked"},
+		},
+		"a kill between gate and start": {
+			{"0 launch t", "launched t, changed t, | start t"},
+			{"0 prepared t", "changed t, | release t"},
+			{"0 kill t", "changed t, |"},
+			{"0 started t", "changed t, | signal TERM t, send t running"},
+		},
+		"a kill before the launch": {
+			{"0 kill t", "launched t, changed t, | send t dropped unknown_task"},
+			{"0 launch t", "| send t dropped unknown_task"},
+		},
+		"too long": {
+			{"0 launch t x", "launched t, changed t, | start t"},
+			{"0 started t", "changed t, | send t running"},
+			{"0 ack t running", "changed t, |"},
+			{"59 tick", "|"},
+			{"60 tick", "changed t, | signal TERM t"},
+			{"65 tick", "| signal KILL t"},
+			{"66 exit t x", "changed t, | send t failed max_runtime"},
+		},
+		"forgotten by the masters": {
+			{"0 launch t", "launched t, changed t, | start t"},
+			{"0 started t", "changed t, | send t running"},
+			{"1 forgotten t", "changed t, | signal TERM t, usage"},
+			{"6 tick", "| signal KILL t"},
+			{"7 exit t", "removed t, |"},
+		},
+		"refused by the masters": {
+			{"0 launch t", "launched t, changed t, | start t"},
+			{"0 started t", "changed t, | send t running"},
+			{"1 refused", "meta /0, changed t, | signal TERM t"},
+			{"2 exit t", "removed t, |"},
+		},
+		"the agent ends": {
+			{"0 launch t", "launched t, changed t, | start t"},
+			{"0 started t", "changed t, | send t running"},
+			{"0 ack t running", "changed t, |"},
+			{"1 close", "changed t, | signal TERM t, send t killing the agent ends"},
+			{"1 launch u", "launched u, changed u, | send u dropped agent_refused"},
+			{"2 exit t", "changed t, | send t killed the agent ends"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := fresh(t)
+			m.Ready()
+			play(t, m, steps)
+		})
+	}
+}
+
+func TestAcknowledgementsThatDoNotCount(t *testing.T) {
+	m := fresh(t)
+	launch(t, m, at(0), offers.Task{ID: "t"})
+	m.Started(name("t"), at(0))
+	p, _ := m.Progress(name("t"))
+	id := p.Reports[0].ID
+	for _, ref := range []wire.StatusRef{
+		{TaskRef: name("t"), UpdateID: "other"},
+		{TaskRef: name("t")},
+		{TaskRef: offers.TaskRef{Framework: "g", Task: "t"}, UpdateID: id},
+		{TaskRef: name("u"), UpdateID: id},
+	} {
+		m.Acknowledge([]wire.StatusRef{ref}, at(0))
+		if p, _ := m.Progress(name("t")); len(p.Reports) != 1 {
+			t.Errorf("%+v counts", ref)
+		}
+	}
+}
+
+func TestIDsThatNameNoFolder(t *testing.T) {
+	m := fresh(t)
+	m.Ready()
+	for _, ref := range []offers.TaskRef{{Framework: "..", Task: "t"}, {Framework: "f", Task: "a/b"}, {Task: "t"}, {Framework: "f"}} {
+		task := offers.Task{ID: ref.Task, Command: &offers.Command{Shell: "true"}}
+		if err := m.Launch(&wire.Launch{Term: 5, Tasks: []wire.LaunchTask{{Framework: ref.Framework, Task: task}}}, at(0)); err == nil {
+			t.Errorf("%s was launched", ref)
+		}
+		if err := m.Kill(&wire.KillTask{Term: 5, TaskRef: ref}, at(0)); err == nil {
+			t.Errorf("%s was killed", ref)
+		}
+	}
+	if r := m.Ready(); !r.Empty() {
+		t.Errorf("something came of it: %s", tell(r))
+	}
+}
+
+func TestOrdersOfAnOldTerm(t *testing.T) {
+	m := fresh(t)
+	answer := &wire.AgentRegistered{AgentID: "a1", Forget: []offers.TaskRef{name("t")}}
+	answer.Master.Term = 4
+	launch(t, m, at(0), offers.Task{ID: "t"})
+	for order, err := range map[string]error{
+		"launch":       m.Launch(&wire.Launch{Term: 4, Tasks: []wire.LaunchTask{{Framework: "f", Task: offers.Task{ID: "u"}}}}, at(0)),
+		"kill":         m.Kill(&wire.KillTask{Term: 4, TaskRef: name("t")}, at(0)),
+		"registration": m.Registered(answer, at(0)),
+	} {
+		if err == nil || !strings.Contains(err.Error(), order) || !strings.Contains(err.Error(), "term 4") {
+			t.Errorf("%s: %v", order, err)
+		}
+	}
+	if p, known := m.Progress(name("t")); !known || p.Kill != nil {
+		t.Error("an order of an old term was obeyed")
+	}
+}
+
+// TestBinding holds what the machine binds against what was asked: the
+// master's choice where it is free and fits the task, the agent's otherwise.
+func TestBinding(t *testing.T) {
+	grant := func(id string, index int, memory int64) map[string][]offers.Grant {
+		return map[string][]offers.Grant{"gpu": {{ID: id, Index: index, Memory: memory}}}
+	}
+	m := fresh(t)
+	for i, c := range []struct {
+		offered map[string][]offers.Grant
+		policy  offers.Policy
+		want    int
+	}{
+		{grant("gpu-1", 1, 30), "", 1},            // as the master said
+		{grant("gpu-1", 1, 31), "", 1},            // not what was asked: packed, on the used one
+		{grant("gpu-9", 9, 30), "", 1},            // not there: packed
+		{grant("gpu-1", 1, 30), "", 0},            // not free any more
+		{nil, offers.Spread, 0},                   // nothing said
+		{grant("gpu-0", 0, 30), offers.Spread, 0}, // as the master said
+	} {
+		task := offers.Task{ID: offers.TaskID(fmt.Sprintf("t%d", i)), Command: &offers.Command{Shell: "true"}}
+		task.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1, Memory: 30}}
+		l := wire.LaunchTask{Framework: "f", Task: task, Policy: c.policy, Holding: offers.Holding{Devices: c.offered}}
+		if err := m.Launch(&wire.Launch{Term: 5, Tasks: []wire.LaunchTask{l}}, at(0)); err != nil {
+			t.Fatal(err)
+		}
+		r := m.Ready()
+		if len(r.Start) != 1 || r.Start[0].Holding.Devices["gpu"][0].Index != c.want || r.Start[0].Holding.Devices["gpu"][0].Memory != 30 {
+			t.Errorf("case %d: %s %+v", i, tell(r), r.Start)
+		}
+	}
+}
+
+// TestLoweredResources: what runs stays, and nothing is added to it.
+func TestLoweredResources(t *testing.T) {
+	known := Known{Launch: Launch{LaunchTask: wire.LaunchTask{Framework: "f", Task: offers.Task{ID: "big"}, Holding: offers.Holding{Amounts: offers.Amounts{9000}}}},
+		Progress: Progress{State: offers.Running, Started: at(0), Process: &record.Identity{PID: 1}}}
+	m := New(Config{Total: total()}, Meta{Agent: "a1", Term: 5})
+	m.Restore([]Known{known}, at(0))
+	m.Adopted(name("big"), at(0))
+	register(t, m, at(0))
+	m.Ready()
+	play(t, m, []step{
+		{"2 kill big", "changed big, | signal TERM big, send big killing asked"},
+	})
+	greedy := offers.Task{ID: "t"}
+	greedy.Resources.Amounts = offers.Amounts{1}
+	launch(t, m, at(3), greedy)
+	if got, want := tell(m.Ready()), "launched t, changed t, | send t dropped agent_refused"; got != want {
+		t.Errorf("beside a task that fills everything: %s", got)
+	}
+	m.Ended(name("big"), How{}, at(4))
+	greedy.ID = "u"
+	m.Ready()
+	launch(t, m, at(5), greedy)
+	if got, want := tell(m.Ready()), "launched u, changed u, | start u"; got != want {
+		t.Errorf("after its end: %s", got)
+	}
+}

@@ -1,0 +1,250 @@
+package tasks
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// world is a dumb model of what is around a machine: the disk, the processes,
+// a master. A crash throws the machine and everything not written down away.
+type world struct {
+	t       *rapid.T
+	m       *Machine
+	now     time.Time
+	meta    Meta
+	disk    map[offers.TaskRef]Known
+	gates   map[offers.TaskRef]bool // shims that wait
+	running map[offers.TaskRef]bool
+	runs    map[offers.TaskRef]int // how often its program was started since the task was forgotten
+	ends    map[offers.TaskRef]offers.UpdateID
+	last    map[offers.TaskRef]offers.State // as the master has it
+	pending []wire.TaskStatus
+}
+
+func total() offers.Inventory {
+	return offers.Inventory{
+		Amounts: offers.Amounts{4000, 8 << 30},
+		Ports:   offers.MakePorts(offers.PortRange{First: 100, Last: 103}),
+		Classes: []offers.DeviceClass{{Name: "gpu", Devices: []offers.Device{{ID: "gpu-0", Capacity: 100}, {ID: "gpu-1", Capacity: 100}}}},
+	}
+}
+
+func newWorld(t *rapid.T) *world {
+	return &world{
+		t: t, m: New(Config{Total: total()}, Meta{}), now: time.Unix(1000, 0),
+		disk: map[offers.TaskRef]Known{}, gates: map[offers.TaskRef]bool{}, running: map[offers.TaskRef]bool{},
+		runs: map[offers.TaskRef]int{}, ends: map[offers.TaskRef]offers.UpdateID{}, last: map[offers.TaskRef]offers.State{},
+	}
+}
+
+// settle does what the machine wants, or (crash > 0) only the first half.
+func (w *world) settle(crash bool) {
+	r := w.m.Ready()
+	if r.Meta != nil {
+		w.meta = *r.Meta
+	}
+	for _, l := range r.Launched {
+		w.disk[l.Ref()] = Known{Launch: l}
+	}
+	for _, ref := range r.Changed {
+		k := w.disk[ref]
+		k.Progress, _ = w.m.Progress(ref)
+		w.disk[ref] = k
+	}
+	for _, ref := range r.Removed {
+		delete(w.disk, ref)
+		delete(w.runs, ref)
+		delete(w.ends, ref)
+		delete(w.last, ref)
+		if w.running[ref] {
+			w.t.Fatalf("%s was forgotten while it runs", ref)
+		}
+	}
+	if crash {
+		return
+	}
+	for _, l := range r.Start {
+		if w.gates[l.Ref()] || w.running[l.Ref()] {
+			w.t.Fatalf("%s is prepared twice", l.Ref())
+		}
+		w.gates[l.Ref()] = true
+	}
+	for _, ref := range r.Abandon {
+		delete(w.gates, ref)
+		w.m.Ended(ref, How{Exit: record.Exit{Never: true}}, w.now)
+	}
+	for _, ref := range r.Release {
+		if w.disk[ref].Progress.Process == nil {
+			w.t.Fatalf("%s was released before its identity was on disk", ref)
+		}
+		delete(w.gates, ref)
+		w.running[ref] = true
+		if w.runs[ref]++; w.runs[ref] > 1 {
+			w.t.Fatalf("%s was started twice", ref)
+		}
+	}
+	w.pending = append(w.pending, r.Send...)
+	w.hear(r.Send)
+}
+
+// hear is the master: it checks order and that there is one end.
+func (w *world) hear(statuses []wire.TaskStatus) {
+	for _, s := range statuses {
+		ref := offers.TaskRef{Framework: s.Framework, Task: s.Task}
+		if _, known := w.disk[ref]; !known {
+			w.t.Fatalf("%s was reported and is not on disk", ref)
+		}
+		if s.State.Terminal() {
+			if id, ok := w.ends[ref]; ok && id != s.UpdateID {
+				w.t.Fatalf("%s ended twice: %s and %s", ref, id, s.UpdateID)
+			}
+			w.ends[ref] = s.UpdateID
+		}
+		if s.State.MayFollow(w.last[ref]) {
+			w.last[ref] = s.State
+		}
+	}
+}
+
+func (w *world) crash() {
+	known := make([]Known, 0, len(w.disk))
+	for _, k := range w.disk {
+		known = append(known, k)
+	}
+	clear(w.gates)
+	w.pending = nil
+	w.m = New(Config{Total: total()}, w.meta)
+	w.m.Restore(known, w.now)
+	for _, k := range known {
+		ref := k.Launch.Ref()
+		if k.Progress.State.Terminal() || k.Progress.Process == nil {
+			continue
+		}
+		if w.running[ref] {
+			w.m.Adopted(ref, w.now)
+		} else if w.runs[ref] == 0 {
+			w.m.Ended(ref, How{Exit: record.Exit{Never: true}}, w.now)
+		} else {
+			w.m.Ended(ref, How{Exit: record.Exit{Code: 3}}, w.now)
+		}
+	}
+}
+
+func (w *world) ref(t *rapid.T) offers.TaskRef {
+	return offers.TaskRef{
+		Framework: offers.FrameworkID(fmt.Sprintf("f%d", rapid.IntRange(0, 1).Draw(t, "framework"))),
+		Task:      offers.TaskID(fmt.Sprintf("t%d", rapid.IntRange(0, 3).Draw(t, "task"))),
+	}
+}
+
+func (w *world) some(t *rapid.T, set map[offers.TaskRef]bool) (offers.TaskRef, bool) {
+	if len(set) == 0 {
+		return offers.TaskRef{}, false
+	}
+	var refs []offers.TaskRef
+	for f := range 2 {
+		for n := range 4 {
+			ref := offers.TaskRef{Framework: offers.FrameworkID(fmt.Sprintf("f%d", f)), Task: offers.TaskID(fmt.Sprintf("t%d", n))}
+			if set[ref] {
+				refs = append(refs, ref)
+			}
+		}
+	}
+	return rapid.SampledFrom(refs).Draw(t, "of"), true
+}
+
+func (w *world) launch(t *rapid.T) {
+	ref := w.ref(t)
+	task := offers.Task{ID: ref.Task, Command: &offers.Command{Shell: "true"}}
+	task.Resources.Amounts = offers.Amounts{rapid.Int64Range(0, 3000).Draw(t, "cpus"), rapid.Int64Range(0, 5<<30).Draw(t, "mem")}
+	if rapid.Bool().Draw(t, "gpu") {
+		task.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1, Memory: rapid.Int64Range(0, 60).Draw(t, "slice")}}
+	}
+	if rapid.Bool().Draw(t, "limited") {
+		task.MaxRuntime = offers.Duration(20 * time.Second)
+	}
+	holding, _ := offers.NewRoom(total()).Plan(task.Resources, func(string) offers.Policy { return offers.Pack })
+	_ = w.m.Launch(&wire.Launch{Term: w.meta.Term, Tasks: []wire.LaunchTask{{Framework: ref.Framework, Task: task, Holding: holding}}}, w.now)
+}
+
+func (w *world) actions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"launch": w.launch,
+		"kill": func(t *rapid.T) {
+			_ = w.m.Kill(&wire.KillTask{Term: w.meta.Term, TaskRef: w.ref(t), Reason: "asked"}, w.now)
+		},
+		"stale": func(t *rapid.T) {
+			if w.meta.Term > 0 && w.m.Kill(&wire.KillTask{Term: w.meta.Term - 1, TaskRef: w.ref(t)}, w.now) == nil {
+				t.Fatal("an order of an old term was obeyed")
+			}
+		},
+		"prepared": func(t *rapid.T) {
+			if ref, ok := w.some(t, w.gates); ok {
+				w.m.Prepared(ref, record.Identity{PID: 7}, w.now)
+			}
+		},
+		"started": func(t *rapid.T) {
+			if ref, ok := w.some(t, w.running); ok {
+				w.m.Started(ref, w.now)
+			}
+		},
+		"ended": func(t *rapid.T) {
+			if ref, ok := w.some(t, w.running); ok {
+				delete(w.running, ref)
+				w.m.Ended(ref, How{Exit: record.Exit{Code: rapid.IntRange(0, 2).Draw(t, "code")}}, w.now)
+			}
+		},
+		"acknowledge": func(t *rapid.T) {
+			if len(w.pending) == 0 {
+				return
+			}
+			s := rapid.SampledFrom(w.pending).Draw(t, "status")
+			w.m.Acknowledge([]wire.StatusRef{{TaskRef: offers.TaskRef{Framework: s.Framework, Task: s.Task}, UpdateID: s.UpdateID}}, w.now)
+		},
+		"register": func(t *rapid.T) {
+			answer := &wire.AgentRegistered{AgentID: "a1"}
+			answer.Master.Term = w.meta.Term + uint64(rapid.IntRange(0, 1).Draw(t, "later"))
+			if rapid.IntRange(0, 9).Draw(t, "forget") == 0 {
+				answer.Forget = append(answer.Forget, w.ref(t))
+			}
+			if err := w.m.Registered(answer, w.now); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"disconnected": func(*rapid.T) { w.m.Disconnected() },
+		"refused": func(t *rapid.T) {
+			if rapid.IntRange(0, 19).Draw(t, "really") == 0 {
+				w.m.Refused(w.now)
+			}
+		},
+		"time": func(t *rapid.T) {
+			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 40).Draw(t, "seconds")) * time.Second)
+			w.m.Tick(w.now)
+		},
+		"crash":      func(*rapid.T) { w.crash() },
+		"half crash": func(*rapid.T) { w.settle(true); w.crash() },
+	}
+}
+
+func TestMachineKeepsItsPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		actions := w.actions()
+		actions[""] = func(t *rapid.T) {
+			for !w.m.ready.Empty() || len(w.m.dirty) > 0 {
+				w.settle(false)
+			}
+			if err := w.m.check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Repeat(actions)
+	})
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+type agentView struct {
+	ID         string                 `json:"id"`
+	Name       string                 `json:"name"`
+	Host       string                 `json:"host"`
+	Address    string                 `json:"address"`
+	State      string                 `json:"state"`
+	Attributes map[string]string      `json:"attributes"`
+	Total      room                   `json:"total"`
+	Used       room                   `json:"used"`
+	Offered    room                   `json:"offered"`
+	Free       room                   `json:"free"`
+	Devices    map[string]deviceClass `json:"devices"`
+	Version    string                 `json:"version"`
+	Started    time.Time              `json:"started"`
+}
+
+func agentsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "agents", Category: lookGroup, Usage: "the agents, or one of them", ArgsUsage: "[ID]",
+		Description: examples("ringmaster agents", "ringmaster agents --state unreachable -o wide", "ringmaster agents worker-3"),
+		Flags:       lookFlags(&cli.StringFlag{Name: "state", Usage: "only those in `STATE`: active, draining, drained, unreachable or gone"}),
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 1); err != nil {
+				return err
+			}
+			return look(c, func(ctx context.Context, cl *client) (sight, error) {
+				if c.Args().Present() {
+					a, err := cl.find(ctx, "agents", c.Args().First())
+					if err != nil {
+						return sight{}, err
+					}
+					return seeOne(ctx, cl, "/v1/agents/"+url.PathEscape(a.ID), drawAgent)
+				}
+				return seeList(ctx, cl, "/v1/agents", "agents", filters(c, "state"), drawAgents)
+			})
+		},
+	}
+}
+
+// filters are the flags of that name that were given, as a query.
+func filters(c *cli.Context, names ...string) url.Values {
+	q := url.Values{}
+	for _, n := range names {
+		if v := c.String(n); v != "" {
+			q.Set(n, v)
+		}
+	}
+	return q
+}
+
+func drawAgents(p *page, list []agentView) {
+	var rows []row
+	for _, a := range list {
+		rows = append(rows, row{
+			a.ID, a.Name, a.State, usage(a.Used.cpus(), a.Total.cpus()), usage(size(a.Used.Mem), size(a.Total.Mem)),
+			usage(size(a.Used.Disk), size(a.Total.Disk)), devices(a), attributes(a.Attributes), a.Host, a.Address, a.Version, age(time.Now(), a.Started),
+		})
+	}
+	p.table(row{"ID", "NAME", "STATE", "CPUS", "MEM", "DISK", "DEVICES", "+ATTRIBUTES", "+HOST", "+ADDRESS", "+VERSION", "UP"}, rows)
+}
+
+func drawAgent(p *page, a agentView) {
+	p.fields("id", a.ID, "name", a.Name, "state", a.State, "host", a.Host, "address", a.Address,
+		"attributes", attributes(a.Attributes), "version", a.Version, "up", age(time.Now(), a.Started),
+		"total", a.Total.String(), "used", a.Used.String(), "offered", a.Offered.String(), "free", a.Free.String())
+	for _, class := range slices.Sorted(maps.Keys(a.Devices)) {
+		var rows []row
+		d := a.Devices[class]
+		for i, id := range d.IDs {
+			rows = append(rows, row{id, usage(sizeAt(d.Used, i), sizeAt(d.Capacity, i))})
+		}
+		p.printf("\n")
+		p.table(row{strings.ToUpper(class), "USED"}, rows)
+	}
+}
+
+func sizeAt(list []int64, i int) string {
+	if i < len(list) {
+		return size(list[i])
+	}
+	return size(0)
+}
+
+func devices(a agentView) string {
+	var parts []string
+	for _, class := range slices.Sorted(maps.Keys(a.Devices)) {
+		d := a.Devices[class]
+		busy := 0
+		for _, n := range d.Used {
+			if n > 0 {
+				busy++
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s %d/%d", class, busy, len(d.IDs)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func attributes(m map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, k+"="+m[k])
+	}
+	return strings.Join(parts, ",")
+}

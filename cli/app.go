@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"io"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Version of this build; only the linker sets another one.
+var Version = "0.1.0"
+
+// The headings of the list of commands, which stand in the order of the alphabet.
+const (
+	startGroup   = "Begin"
+	workGroup    = "Do work"
+	lookGroup    = "Look"
+	operateGroup = "Operate"
+	otherGroup   = "Other"
+)
+
+func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
+	a := &cli.App{
+		Name:  "ringmaster",
+		Usage: "one cluster out of many machines, and fair shares of it for every framework",
+		Description: "A first minute:\n" +
+			"  ringmaster dev                          # a cluster on this machine\n" +
+			"  ringmaster run -- echo hello            # a task on it, from another terminal",
+		Reader: in, Writer: out, ErrWriter: errOut,
+		HideVersion:               true,
+		DisableSliceFlagSeparator: true,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              wrongUsage,
+		Commands: []*cli.Command{
+			devCommand(), masterCommand(), agentCommand(),
+			runCommand(), killCommand(), logsCommand(),
+			statusCommand(), mastersCommand(), agentsCommand(), frameworksCommand(), tasksCommand(),
+			offersCommand(), ringsCommand(), rolesCommand(),
+			roleCommand(), drainCommand(), undrainCommand(), removeCommand(), teardownCommand(),
+			completionCommand(), completeCommand(), versionCommand(),
+		},
+	}
+	for _, c := range a.Commands {
+		prepare(c)
+	}
+	return a
+}
+
+// prepare gives every command the same manners.
+func prepare(c *cli.Command) {
+	c.HideHelpCommand = true
+	c.OnUsageError = wrongUsage
+	for _, sub := range c.Subcommands {
+		prepare(sub)
+	}
+}
+
+func wrongUsage(c *cli.Context, err error, _ bool) error {
+	if c.Command != nil && c.Command.HelpName != "" {
+		return usagef("%v; see %s --help", err, c.Command.HelpName)
+	}
+	return usagef("%v; see ringmaster --help", err)
+}
+
+// examples is the description of a command: what to type.
+func examples(lines ...string) string {
+	text := "Examples:"
+	for _, l := range lines {
+		text += "\n  " + l
+	}
+	return text
+}
+
+// wantArgs refuses any other number of arguments than from least to most;
+// most < 0 is no limit.
+func wantArgs(c *cli.Context, least, most int) error {
+	n := c.Args().Len()
+	switch {
+	case n < least:
+		return usagef("%s needs %s; see %s --help", c.Command.HelpName, c.Command.ArgsUsage, c.Command.HelpName)
+	case most >= 0 && n > most:
+		return usagef("%s: %q is one argument too many; see %s --help", c.Command.HelpName, c.Args().Get(most), c.Command.HelpName)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// arrange returns args with the flags of a command in front of its other
+// arguments, so that "logs TASK -f" means what it says, and refuses commands
+// and flags that don't exist with the one that was probably meant. Commands
+// that run another one (dev, run) keep everything from the first argument on.
+func arrange(a *cli.App, args []string) ([]string, error) {
+	if len(args) < 2 {
+		return args, nil
+	}
+	out, rest := args[:1:1], args[1:]
+	commands, path := a.Commands, "ringmaster"
+	for {
+		name := rest[0]
+		if slices.Contains([]string{"help", "h", "--help", "-h"}, name) {
+			return append(out, rest...), nil
+		}
+		c := commandNamed(commands, name)
+		if c == nil {
+			return nil, unknownCommand(path, name, commands)
+		}
+		out, rest, path = append(out, name), rest[1:], path+" "+name
+		if len(c.Subcommands) == 0 {
+			return arrangeFlags(c, path, out, rest)
+		}
+		if len(rest) == 0 {
+			return nil, usagef("%s needs one of: %s", path, strings.Join(names(c.Subcommands), ", "))
+		}
+		commands = c.Subcommands
+	}
+}
+
+func arrangeFlags(c *cli.Command, path string, out, rest []string) ([]string, error) {
+	if c.SkipFlagParsing {
+		return append(out, rest...), nil
+	}
+	var words []string
+	for len(rest) > 0 {
+		arg := rest[0]
+		if arg == "--" {
+			words = append(words, rest[1:]...)
+			break
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			if runsAnother(c) {
+				words = append(words, rest...)
+				break
+			}
+			words, rest = append(words, arg), rest[1:]
+			continue
+		}
+		takes, err := flagTakes(c, path, arg)
+		if err != nil {
+			return nil, err
+		}
+		if takes && len(rest) == 1 {
+			return nil, usagef("%s needs a value; see %s --help", arg, path)
+		}
+		n := 1
+		if takes {
+			n = 2
+		}
+		out, rest = append(out, rest[:n]...), rest[n:]
+	}
+	if len(words) > 0 {
+		out = append(append(out, "--"), words...)
+	}
+	return out, nil
+}
+
+func runsAnother(c *cli.Command) bool { return c.Name == "run" || c.Name == "dev" }
+
+// flagTakes reports whether the next argument is the flag's value.
+func flagTakes(c *cli.Command, path, arg string) (bool, error) {
+	name, _, inline := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	if name == "help" || name == "h" {
+		return false, nil
+	}
+	var known []string
+	for _, f := range c.Flags {
+		if slices.Contains(f.Names(), name) {
+			_, boolean := f.(*cli.BoolFlag)
+			return !boolean && !inline, nil
+		}
+		known = append(known, f.Names()...)
+	}
+	if meant := nearest(name, known); meant != "" {
+		return false, usagef("%s has no flag %s; did you mean %s?", path, arg, dashes(meant))
+	}
+	return false, usagef("%s has no flag %s; see %s --help", path, arg, path)
+}
+
+func dashes(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+func commandNamed(commands []*cli.Command, name string) *cli.Command {
+	for _, c := range commands {
+		if c.HasName(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+func unknownCommand(path, name string, commands []*cli.Command) error {
+	what := "command"
+	if strings.HasPrefix(name, "-") {
+		what = "flag"
+	}
+	if meant := nearest(name, names(commands)); meant != "" {
+		return usagef("%s has no %s %q; did you mean %s?", path, what, name, meant)
+	}
+	return usagef("%s has no %s %q; see %s --help", path, what, name, path)
+}
+
+func names(commands []*cli.Command) []string {
+	var out []string
+	for _, c := range commands {
+		if !c.Hidden {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// nearest returns the known word that word was probably meant to be, or "".
+func nearest(word string, known []string) string {
+	best, least := "", 1+len(word)/3
+	for _, k := range known {
+		if d := distance(word, k); d <= least && len(k) > 1 {
+			if d < least || best == "" {
+				best, least = k, d
+			}
+		}
+	}
+	if best == "" && len(word) >= 3 {
+		for _, k := range known {
+			if strings.HasPrefix(k, word) {
+				return k
+			}
+		}
+	}
+	return best
+}
+
+// distance counts the insertions, deletions and replacements of bytes between
+// two words (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+)
+
+const defaultMasters = "127.0.0.1:5050"
+
+// clientFlags are those of every command that talks to a master.
+func clientFlags(more ...cli.Flag) []cli.Flag {
+	return append(more,
+		&cli.StringFlag{Name: "masters", Usage: "`HOST:PORT,...` of the masters; the leader is found among them", Value: defaultMasters, EnvVars: []string{"RINGMASTER_MASTERS"}},
+		&cli.StringFlag{Name: "token", Usage: "the cluster's `TOKEN`", EnvVars: []string{"RINGMASTER_TOKEN"}, DefaultText: "none"},
+		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` with who signs the masters' certificates", EnvVars: []string{"RINGMASTER_CA"}},
+		&cli.StringFlag{Name: "cert", Usage: "PEM `FILE` with a certificate of ours", EnvVars: []string{"RINGMASTER_CERT"}},
+		&cli.StringFlag{Name: "key", Usage: "PEM `FILE` with the key of --cert", EnvVars: []string{"RINGMASTER_KEY"}},
+	)
+}
+
+// patience is how long a client waits for masters that are electing a leader.
+const patience = 10 * time.Second
+
+// client speaks HTTP with whichever master leads. It is not safe for
+// concurrent use.
+type client struct {
+	masters []string // host:port, the one that answered last in front
+	door    *door.Door
+	scheme  string
+	http    *http.Client
+}
+
+func newClient(c *cli.Context) (*client, error) {
+	text := c.String("masters")
+	if text == "" {
+		text = defaultMasters // an empty variable says nothing
+	}
+	masters, err := masterList(text)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--masters: %w", err)}
+	}
+	d, err := door.Open(door.Config{Token: c.String("token"), CertFile: c.String("cert"), KeyFile: c.String("key"), CAFile: c.String("ca")})
+	if err != nil {
+		return nil, err
+	}
+	return openClient(masters, d), nil
+}
+
+func openClient(masters []string, d *door.Door) *client {
+	cl := &client{masters: masters, door: d, scheme: "http"}
+	if d.ClientTLS() != nil {
+		cl.scheme = "https"
+	}
+	cl.http = &http.Client{
+		Transport: &http.Transport{
+			Proxy:                 nil,
+			DialContext:           (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+			TLSClientConfig:       d.ClientTLS(),
+			TLSHandshakeTimeout:   5 * time.Second,
+			ResponseHeaderTimeout: 15 * time.Second,
+			DisableCompression:    true,
+		},
+		CheckRedirect: cl.follow,
+	}
+	return cl
+}
+
+// follow keeps the token on the way to the leader, which the standard library
+// drops between hosts, and never leaves TLS.
+func (cl *client) follow(r *http.Request, via []*http.Request) error {
+	if len(via) > 4 {
+		return errors.New("the masters send us in circles")
+	}
+	if via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
+		return fmt.Errorf("%s would leave TLS", r.URL.Redacted())
+	}
+	for k, v := range cl.door.Header() {
+		r.Header[k] = v
+	}
+	return nil
+}
+
+// masterList reads host:port,host:port.
+func masterList(text string) ([]string, error) {
+	var out []string
+	for m := range strings.SplitSeq(text, ",") {
+		m = strings.TrimSpace(m)
+		m = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(m, "http://"), "https://"), "/")
+		if m == "" {
+			continue
+		}
+		if _, port, err := net.SplitHostPort(m); err != nil || port == "" {
+			return nil, fmt.Errorf("%q is not host:port", m)
+		}
+		out = append(out, m)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("no master is named; give host:port, several with commas")
+	}
+	return out, nil
+}
+
+// do asks the masters in turn until one answers with anything but 503, and
+// waits a while when all that answer have no leader. It returns answers of
+// 2xx only; the caller closes their body.
+func (cl *client) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	deadline := time.Now().Add(patience)
+	for {
+		resp, err := cl.round(ctx, method, path, body)
+		var none *offers.Error
+		if !errors.As(err, &none) || none.Code != offers.Unavailable || time.Now().After(deadline) {
+			return resp, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// round asks every master once.
+func (cl *client) round(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	var refusal error
+	var silence error
+	for i, m := range cl.masters {
+		resp, err := cl.ask(ctx, m, method, path, body)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			silence = err
+			continue
+		}
+		if resp.StatusCode == http.StatusServiceUnavailable {
+			refusal = refused(m, resp)
+			continue
+		}
+		cl.masters[0], cl.masters[i] = cl.masters[i], cl.masters[0]
+		if resp.StatusCode/100 != 2 {
+			return nil, refused(m, resp)
+		}
+		return resp, nil
+	}
+	if refusal != nil {
+		return nil, refusal
+	}
+	return nil, cl.nobody(silence)
+}
+
+func (cl *client) ask(ctx context.Context, master, method, path string, body []byte) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, cl.scheme+"://"+master+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for k, v := range cl.door.Header() {
+		r.Header[k] = v
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return cl.http.Do(r)
+}
+
+// nobody is the error when no master answers at all.
+func (cl *client) nobody(err error) error {
+	why := ""
+	var timeout net.Error
+	if !errors.Is(err, syscall.ECONNREFUSED) && !(errors.As(err, &timeout) && timeout.Timeout()) {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err
+		}
+		why = fmt.Sprintf(" (%v)", err)
+	}
+	return fmt.Errorf("no master answers at %s%s: start one with ringmaster dev, or give --masters", strings.Join(cl.masters, ","), why)
+}
+
+// refused reads the error out of an answer and closes it.
+func refused(master string, resp *http.Response) error {
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	var answer struct {
+		Error *offers.Error `json:"error"`
+	}
+	if json.Unmarshal(text, &answer) == nil && answer.Error != nil && answer.Error.Message != "" {
+		return &answerError{resp.StatusCode, answer.Error}
+	}
+	if strings.Contains(string(text), "HTTP request to an HTTPS server") {
+		return fmt.Errorf("the master at %s speaks TLS: give --ca", master)
+	}
+	return &answerError{resp.StatusCode, offers.Errorf(codeOf(resp.StatusCode), "the master at %s answered %s to %s", master, resp.Status, resp.Request.URL.Path)}
+}
+
+// answerError is a refusal with its HTTP status.
+type answerError struct {
+	status int
+	cause  *offers.Error
+}
+
+func (e *answerError) Error() string { return e.cause.Message }
+func (e *answerError) Unwrap() error { return e.cause }
+
+// codeOf is the code of an answer that names none.
+func codeOf(status int) offers.Code {
+	switch status {
+	case http.StatusServiceUnavailable:
+		return offers.Unavailable
+	case http.StatusUnauthorized:
+		return offers.Unauthenticated
+	case http.StatusForbidden:
+		return offers.Forbidden
+	}
+	return offers.Internal
+}
+
+// get returns the body of an answer.
+func (cl *client) get(ctx context.Context, path string) ([]byte, error) {
+	return cl.send(ctx, http.MethodGet, path, nil)
+}
+
+func (cl *client) send(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	resp, err := cl.do(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("the answer to %s broke off: %w", path, err)
+	}
+	return text, nil
+}
+
+// list returns all pages of a list as one answer of the same shape.
+func (cl *client) list(ctx context.Context, path, key string, query url.Values) ([]byte, error) {
+	query = cloneValues(query)
+	first, err := cl.get(ctx, path+"?"+query.Encode())
+	if err != nil {
+		return nil, err
+	}
+	var whole map[string]json.RawMessage
+	next, items, err := readPage(first, key, &whole)
+	if err != nil || next == "" || query.Has("limit") {
+		return first, err
+	}
+	for next != "" {
+		query.Set("next", next)
+		text, err := cl.get(ctx, path+"?"+query.Encode())
+		if err != nil {
+			return nil, err
+		}
+		var page map[string]json.RawMessage
+		var more []json.RawMessage
+		if next, more, err = readPage(text, key, &page); err != nil {
+			return nil, err
+		}
+		items = append(items, more...)
+	}
+	delete(whole, "next")
+	if whole[key], err = json.Marshal(items); err != nil {
+		return nil, err
+	}
+	return json.Marshal(whole)
+}
+
+func cloneValues(v url.Values) url.Values {
+	out := url.Values{}
+	for k, list := range v {
+		out[k] = append([]string(nil), list...)
+	}
+	return out
+}
+
+func readPage(text []byte, key string, into *map[string]json.RawMessage) (next string, items []json.RawMessage, err error) {
+	if err = json.Unmarshal(text, into); err == nil {
+		err = json.Unmarshal((*into)[key], &items)
+	}
+	if raw, ok := (*into)["next"]; ok && err == nil && string(raw) != "null" {
+		err = json.Unmarshal(raw, &next)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("the master's answer is not a list of %s: %w", key, err)
+	}
+	return next, items, nil
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// The shells ask "ringmaster __complete WORDS..." for the candidates, so that
+// what they know is never older than the binary.
+var completionScripts = map[string]string{
+	"bash": `_ringmaster() {
+  local IFS=$'\n'
+  COMPREPLY=($(ringmaster __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  [ ${#COMPREPLY[@]} -gt 0 ] || compopt -o default
+}
+complete -F _ringmaster ringmaster
+`,
+	"zsh": `#compdef ringmaster
+_ringmaster() {
+  local -a candidates
+  candidates=(${(f)"$(ringmaster __complete "${words[@]:1:$((CURRENT-1))}" 2>/dev/null)"})
+  if (( ${#candidates} )); then compadd -- "${candidates[@]}"; else _files; fi
+}
+compdef _ringmaster ringmaster
+`,
+	"fish": `function __ringmaster_complete
+  set -l words (commandline -opc) (commandline -ct)
+  ringmaster __complete $words[2..-1] 2>/dev/null
+end
+complete -c ringmaster -a '(__ringmaster_complete)'
+`,
+}
+
+func completionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "completion", Category: otherGroup, Usage: "the completion script of a shell", ArgsUsage: "bash|zsh|fish",
+		Description: examples(
+			"source <(ringmaster completion bash)               # also in ~/.bashrc",
+			"ringmaster completion zsh > \"${fpath[1]}/_ringmaster\"",
+			"ringmaster completion fish > ~/.config/fish/completions/ringmaster.fish"),
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 1, 1); err != nil {
+				return err
+			}
+			script, ok := completionScripts[c.Args().First()]
+			if !ok {
+				return usagef("ringmaster completion knows bash, zsh and fish, not %q", c.Args().First())
+			}
+			_, err := fmt.Fprint(c.App.Writer, script)
+			return err
+		},
+	}
+}
+
+// completeTimeout bounds how long a shell waits for live ids.
+const completeTimeout = 2 * time.Second
+
+func completeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "__complete", Hidden: true, SkipFlagParsing: true,
+		Action: func(c *cli.Context) error {
+			for _, word := range candidates(c, c.Args().Slice()) {
+				fmt.Fprintln(c.App.Writer, word)
+			}
+			return nil
+		},
+	}
+}
+
+// liveArguments is which list the argument of a command is completed from.
+var liveArguments = map[string]string{
+	"kill": "tasks", "logs": "tasks", "tasks": "tasks",
+	"agents": "agents", "drain": "agents", "undrain": "agents", "remove": "agents",
+	"frameworks": "frameworks", "teardown": "frameworks",
+}
+
+// candidates returns what the last of words may become.
+func candidates(c *cli.Context, words []string) []string {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	last := words[len(words)-1]
+	commands := c.App.Commands
+	var cmd *cli.Command
+	for _, w := range words[:len(words)-1] {
+		if next := commandNamed(commands, w); next != nil && (cmd == nil || len(cmd.Subcommands) > 0) {
+			cmd, commands = next, next.Subcommands
+		}
+		if w == "--" {
+			return nil
+		}
+	}
+	var all []string
+	switch {
+	case cmd == nil || len(cmd.Subcommands) > 0:
+		all = names(commands)
+	case strings.HasPrefix(last, "-"):
+		for _, f := range cmd.Flags {
+			all = append(all, "--"+f.Names()[0])
+		}
+	case cmd.Name == "completion":
+		all = []string{"bash", "zsh", "fish"}
+	default:
+		all = liveIDs(c, liveArguments[cmd.Name], words)
+	}
+	var out []string
+	for _, w := range all {
+		if strings.HasPrefix(w, last) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// liveIDs asks the masters that the words name, or those of the environment,
+// and is silent about failures: nobody reads them behind a half-typed line.
+func liveIDs(c *cli.Context, list string, words []string) []string {
+	if list == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.Context, completeTimeout)
+	defer cancel()
+	cl, err := clientOf(c, words)
+	if err != nil {
+		return nil
+	}
+	things, err := cl.things(ctx, list)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, t := range things {
+		out = append(out, t.ID)
+	}
+	return out
+}
+
+// clientOf is the client of a half-typed line: its flags as far as they are
+// there, and the environment.
+func clientOf(c *cli.Context, words []string) (*client, error) {
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	for _, f := range clientFlags() {
+		if err := f.Apply(set); err != nil {
+			return nil, err
+		}
+	}
+	for i, w := range words {
+		name, value, inline := strings.Cut(strings.TrimLeft(w, "-"), "=")
+		if !strings.HasPrefix(w, "-") || set.Lookup(name) == nil {
+			continue
+		}
+		if !inline && i+1 < len(words) {
+			value = words[i+1]
+		}
+		if err := set.Set(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return newClient(cli.NewContext(c.App, set, c))
+}

@@ -1,0 +1,252 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ringmaster-project/ringmaster/cli"
+	"github.com/ringmaster-project/ringmaster/framework/frameworktest"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"ringmaster": func() {
+			os.Exit(cli.Main(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr))
+		},
+	})
+}
+
+// fake answers as INTERFACE says a leading master does, from the files of
+// testdata/fake, and remembers what it was told to do.
+type fake struct {
+	*httptest.Server
+	token string
+
+	launched chan offers.TaskID // a launch each
+	asked    chan struct{}      // a look at the status each
+
+	mu     sync.Mutex
+	orders []string
+	pages  bool // lists come one item a page
+}
+
+func newFake(tb testing.TB, token string) *fake {
+	tb.Helper()
+	f := &fake{token: token, launched: make(chan offers.TaskID, 100), asked: make(chan struct{}, 100)}
+	mux := http.NewServeMux()
+	for _, list := range []string{"masters", "agents", "frameworks", "tasks", "offers", "rings", "roles"} {
+		mux.HandleFunc("GET /v1/"+list, func(w http.ResponseWriter, r *http.Request) { f.list(w, r, list) })
+		mux.HandleFunc("GET /v1/"+list+"/{id}", func(w http.ResponseWriter, r *http.Request) { f.one(w, list, r.PathValue("id")) })
+	}
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
+		f.file(w, "status")
+		f.asked <- struct{}{}
+	})
+	mux.HandleFunc("GET /v1/tasks/{id}/logs", f.logs)
+	frameworks := frameworktest.NewMaster(tb)
+	frameworks.Serve(func(link wire.Link) { (&frameworktest.Cluster{Run: f.run}).Serve(link) })
+	mux.Handle("GET /v1/framework", frameworks)
+	mux.HandleFunc("POST /", f.order)
+	mux.HandleFunc("PUT /", f.order)
+	f.Server = httptest.NewServer(f.admit(mux))
+	tb.Cleanup(f.Close)
+	return f
+}
+
+// logs writes a first half, breaks off where it is asked for all of it, and
+// goes on from an offset.
+func (f *fake) logs(w http.ResponseWriter, r *http.Request) {
+	text := fmt.Sprintf("%s of %s, follow=%s\n", r.FormValue("stream"), r.PathValue("id"), r.FormValue("follow"))
+	offset := 0
+	_, _ = fmt.Sscan(r.FormValue("offset"), &offset)
+	if strings.Contains(r.PathValue("id"), "broken") && offset == 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(len(text)))
+		_, _ = w.Write([]byte(text[:6]))
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write([]byte(text[offset:]))
+}
+
+// run ends a task as its arguments say.
+func (f *fake) run(t offers.Task) offers.Status {
+	f.launched <- t.ID
+	code := 0
+	switch argv := t.Command.Argv; argv[0] {
+	case "exit":
+		_, _ = fmt.Sscan(argv[1], &code)
+		if argv[1] == "index" {
+			_, _ = fmt.Sscan(string(t.ID[strings.LastIndexByte(string(t.ID), '-')+1:]), &code)
+		}
+		if code != 0 {
+			return offers.Status{State: offers.Failed, ExitCode: &code}
+		}
+	case "signal":
+		return offers.Status{State: offers.Failed, Signal: argv[1], Reason: offers.ReasonMemoryLimit, Message: "it used more memory than it asked for"}
+	case "stay":
+		return offers.Status{State: offers.Running}
+	case "missing":
+		return offers.Status{State: offers.Rejected, Reason: offers.ReasonBadTask, Message: "there is no such program"}
+	}
+	return offers.Status{State: offers.Finished, ExitCode: &code}
+}
+
+func (f *fake) address() string { return f.Listener.Addr().String() }
+
+func (f *fake) admit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.token != "" && r.Header.Get("Authorization") != "Bearer "+f.token {
+			refuse(w, http.StatusUnauthorized, "unauthenticated", "read needs the cluster's token: give it with --token")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"error": {"code": %q, "message": %q}}`, code, message)
+}
+
+func (f *fake) file(w http.ResponseWriter, name string) []byte {
+	text, err := os.ReadFile(filepath.Join("testdata", "fake", name+".json"))
+	if err != nil {
+		refuse(w, http.StatusNotFound, "internal", err.Error())
+		return nil
+	}
+	if w != nil {
+		_, _ = w.Write(text)
+	}
+	return text
+}
+
+func items(list string) (map[string]json.RawMessage, []json.RawMessage, string) {
+	key := list
+	if list == "rings" {
+		key = "resources"
+	}
+	text, err := os.ReadFile(filepath.Join("testdata", "fake", list+".json"))
+	var whole map[string]json.RawMessage
+	var all []json.RawMessage
+	if err == nil && json.Unmarshal(text, &whole) == nil {
+		_ = json.Unmarshal(whole[key], &all)
+	}
+	return whole, all, key
+}
+
+func (f *fake) list(w http.ResponseWriter, r *http.Request, list string) {
+	whole, all, key := items(list)
+	for _, filter := range []string{"state", "role", "framework", "agent"} {
+		want := r.FormValue(filter)
+		field := map[string]string{"framework": "framework_id", "agent": "agent_id"}[filter]
+		if field == "" {
+			field = filter
+		}
+		all = slices.DeleteFunc(all, func(raw json.RawMessage) bool {
+			var have map[string]any
+			_ = json.Unmarshal(raw, &have)
+			return want != "" && have[field] != want
+		})
+	}
+	f.mu.Lock()
+	pages := f.pages
+	f.mu.Unlock()
+	if pages && len(all) > 1 {
+		at := 0
+		_, _ = fmt.Sscan(r.FormValue("next"), &at)
+		if at+1 < len(all) {
+			whole["next"], _ = json.Marshal(fmt.Sprint(at + 1))
+		}
+		all = all[at : at+1]
+	}
+	if all == nil {
+		all = []json.RawMessage{}
+	}
+	whole[key], _ = json.Marshal(all)
+	_ = json.NewEncoder(w).Encode(whole)
+}
+
+func (f *fake) one(w http.ResponseWriter, list, id string) {
+	_, all, _ := items(list)
+	for _, raw := range all {
+		var t struct {
+			ID        string `json:"id"`
+			Framework string `json:"framework_id"`
+		}
+		_ = json.Unmarshal(raw, &t)
+		if t.ID == id || t.Framework+":"+t.ID == id {
+			_, _ = w.Write(raw)
+			return
+		}
+	}
+	refuse(w, http.StatusNotFound, "unknown_task", "there is no "+id)
+}
+
+func (f *fake) order(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.orders = append(f.orders, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Method, r.URL.Path, body)))
+	if strings.HasPrefix(r.URL.Path, "/v1/roles/full") {
+		refuse(w, http.StatusUnprocessableEntity, "bad_resources", "quota.guarantee.cpus passes quota.limit.cpus")
+		return
+	}
+	_, _ = w.Write([]byte("{}"))
+}
+
+// TestScripts runs the command lines of testdata/script against a fake.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			f := newFake(t, "")
+			locked := newFake(t, "sesame")
+			follower := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, locked.URL+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+			}))
+			env.Defer(follower.Close)
+			env.Values["fake"] = f
+			env.Setenv("RINGMASTER_MASTERS", f.address())
+			env.Setenv("LOCKED", locked.address())
+			env.Setenv("FOLLOWER", follower.Listener.Addr().String())
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"orders":   orders,
+			"launched": func(ts *testscript.TestScript, _ bool, _ []string) { <-ts.Value("fake").(*fake).launched },
+			"asked":    func(ts *testscript.TestScript, _ bool, _ []string) { <-ts.Value("fake").(*fake).asked },
+			"pages": func(ts *testscript.TestScript, _ bool, _ []string) {
+				f := ts.Value("fake").(*fake)
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.pages = true
+			},
+		},
+	})
+}
+
+// orders FILE compares what the fake was told with a file of the script.
+func orders(ts *testscript.TestScript, neg bool, args []string) {
+	f := ts.Value("fake").(*fake)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	got := strings.Join(f.orders, "\n")
+	want := strings.TrimSpace(ts.ReadFile(args[0]))
+	if (got == want) == neg {
+		ts.Fatalf("the master was told\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// thing is what a command line may name: an id, a unique beginning of it, or
+// a name where that is unique.
+type thing struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Framework string `json:"framework_id"` // tasks only
+}
+
+// ref is how the masters' paths name the thing.
+func (t thing) ref() string {
+	if t.Framework != "" {
+		return t.Framework + ":" + t.ID
+	}
+	return t.ID
+}
+
+// find returns the one thing of a list ("agents", "tasks", "frameworks") that
+// text names. An exact id wins over beginnings and names.
+func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
+	all, err := cl.things(ctx, list)
+	if err != nil {
+		return thing{}, err
+	}
+	found := matching(all, list, text)
+	one := strings.TrimSuffix(list, "s")
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return thing{}, fmt.Errorf("there is no %s %q; see ringmaster %s", one, text, list)
+	}
+	var candidates []string
+	for _, t := range found {
+		if t.Name != "" && t.Name != t.ID && list != "tasks" {
+			candidates = append(candidates, fmt.Sprintf("%s (%s)", t.ref(), t.Name))
+			continue
+		}
+		candidates = append(candidates, t.ref())
+	}
+	if len(candidates) > 10 {
+		candidates = append(candidates[:10], fmt.Sprintf("and %d more", len(found)-10))
+	}
+	return thing{}, fmt.Errorf("%q is more than one %s: give one of %s", text, one, strings.Join(candidates, ", "))
+}
+
+func (cl *client) things(ctx context.Context, list string) ([]thing, error) {
+	raw, err := cl.list(ctx, "/v1/"+list, list, url.Values{})
+	if err != nil {
+		return nil, err
+	}
+	var page map[string]json.RawMessage
+	var all []thing
+	if err = json.Unmarshal(raw, &page); err == nil {
+		err = json.Unmarshal(page[list], &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the master's answer is not a list of %s: %w", list, err)
+	}
+	return all, nil
+}
+
+// matching tries the ways to name a thing from the strictest to the loosest.
+func matching(all []thing, list, text string) []thing {
+	framework, id := "", text
+	if list == "tasks" {
+		if f, t, cut := strings.Cut(text, ":"); cut {
+			framework, id = f, t
+		}
+	}
+	inside := func(t thing) bool { return strings.HasPrefix(t.Framework, framework) }
+	ways := []func(thing) bool{
+		func(t thing) bool { return t.ID == id && (framework == "" || t.Framework == framework) },
+		func(t thing) bool { return t.ID == id && inside(t) },
+		func(t thing) bool { return strings.HasPrefix(t.ID, id) && inside(t) },
+		func(t thing) bool { return t.Name == id && inside(t) },
+	}
+	for _, way := range ways {
+		found := slices.DeleteFunc(slices.Clone(all), func(t thing) bool { return !way(t) })
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// taskPath returns the path of the task that text names.
+func (cl *client) taskPath(ctx context.Context, text string) (string, error) {
+	t, err := cl.find(ctx, "tasks", text)
+	return "/v1/tasks/" + url.PathEscape(t.ref()), err
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/urfave/cli/v2"
+)
+
+type frameworkView struct {
+	ID        string  `json:"id"`
+	Name      string  `json:"name"`
+	Role      string  `json:"role"`
+	User      string  `json:"user"`
+	Connected bool    `json:"connected"`
+	Tasks     any     `json:"tasks"`
+	Share     float64 `json:"share"`
+	Dominant  string  `json:"dominant"`
+	Used      room    `json:"used"`
+	Offered   room    `json:"offered"`
+}
+
+func frameworksCommand() *cli.Command {
+	return &cli.Command{
+		Name: "frameworks", Category: lookGroup, Usage: "the frameworks and their shares, or one of them", ArgsUsage: "[ID]",
+		Description: examples("ringmaster frameworks", "ringmaster frameworks --role eng/ml"),
+		Flags:       lookFlags(&cli.StringFlag{Name: "role", Usage: "only those of `ROLE`"}),
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 1); err != nil {
+				return err
+			}
+			return look(c, func(ctx context.Context, cl *client) (sight, error) {
+				if c.Args().Present() {
+					f, err := cl.find(ctx, "frameworks", c.Args().First())
+					if err != nil {
+						return sight{}, err
+					}
+					return seeOne(ctx, cl, "/v1/frameworks/"+url.PathEscape(f.ID), drawFramework)
+				}
+				return seeList(ctx, cl, "/v1/frameworks", "frameworks", filters(c, "role"), drawFrameworks)
+			})
+		},
+	}
+}
+
+func drawFrameworks(p *page, list []frameworkView) {
+	var rows []row
+	for _, f := range list {
+		rows = append(rows, row{f.ID, f.Name, f.Role, yes(f.Connected), frameworkCount(f.Tasks), percent(f.Share), f.Dominant, f.User})
+	}
+	p.table(row{"ID", "NAME", "ROLE", "CONNECTED", "TASKS", "SHARE", "DOMINANT", "+USER"}, rows)
+}
+
+func drawFramework(p *page, f frameworkView) {
+	p.fields("id", f.ID, "name", f.Name, "role", f.Role, "user", f.User, "connected", yes(f.Connected),
+		"tasks", frameworkCount(f.Tasks), "share", percent(f.Share), "dominant", f.Dominant,
+		"used", f.Used.String(), "offered", f.Offered.String())
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+)
+
+// lookFlags are those of every command that shows something.
+func lookFlags(more ...cli.Flag) []cli.Flag {
+	return append(more, clientFlags(
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORM`: table, wide or json", Value: "table"},
+		&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "keep looking, until Ctrl-C"},
+		&cli.BoolFlag{Name: "no-color", Usage: "no colour on a terminal, as NO_COLOR in the environment"},
+	)...)
+}
+
+// sight is what a command saw: the masters' answer, and how to draw it.
+type sight struct {
+	raw  []byte
+	draw func(*page) error
+}
+
+// look shows what see returns, once or for as long as --watch is on.
+func look(c *cli.Context, see func(context.Context, *client) (sight, error)) error {
+	switch c.String("output") {
+	case "table", "wide", "json":
+	default:
+		return usagef("-o %s: it is table, wide or json", c.String("output"))
+	}
+	cl, err := newClient(c)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("watch") {
+		text, err := render(c, cl, see)
+		if err != nil {
+			return err
+		}
+		_, err = c.App.Writer.Write(text)
+		return err
+	}
+	return watch(c, func() ([]byte, error) { return render(c, cl, see) })
+}
+
+func render(c *cli.Context, cl *client, see func(context.Context, *client) (sight, error)) ([]byte, error) {
+	s, err := see(c.Context, cl)
+	if err != nil {
+		return nil, err
+	}
+	if c.String("output") == "json" {
+		var b bytes.Buffer
+		if err := json.Indent(&b, bytes.TrimSpace(s.raw), "", "  "); err != nil {
+			return nil, fmt.Errorf("the master's answer is not JSON: %w", err)
+		}
+		b.WriteByte('\n')
+		return b.Bytes(), nil
+	}
+	p := newPage(c)
+	if err := s.draw(p); err != nil {
+		return nil, err
+	}
+	return p.text.Bytes(), nil
+}
+
+// watchEvery is how often --watch asks.
+const watchEvery = time.Second
+
+// watch writes what render returns whenever it changed: over the old picture
+// on a terminal, below it elsewhere. A failure is shown and passes; the end of
+// the context is a good end.
+func watch(c *cli.Context, render func() ([]byte, error)) error {
+	var last []byte
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		text, err := render()
+		if err != nil && c.Context.Err() == nil {
+			text = fmt.Appendf(nil, "ringmaster: %v\n", err)
+		}
+		if c.Context.Err() == nil && !bytes.Equal(text, last) {
+			if err := redraw(c.App.Writer, text); err != nil {
+				return err
+			}
+			last = text
+		}
+		select {
+		case <-c.Context.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func redraw(w io.Writer, text []byte) error {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		text = append([]byte("\x1b[H\x1b[2J"), text...)
+	}
+	_, err := w.Write(text)
+	return err
+}
+
+// seeList fetches a list and decodes its items for draw.
+func seeList[T any](ctx context.Context, cl *client, path, key string, query url.Values, draw func(*page, []T)) (sight, error) {
+	raw, err := cl.list(ctx, path, key, query)
+	if err != nil {
+		return sight{}, err
+	}
+	return sight{raw, func(p *page) error {
+		var whole map[string]json.RawMessage
+		var items []T
+		err := json.Unmarshal(raw, &whole)
+		if err == nil {
+			err = json.Unmarshal(whole[key], &items)
+		}
+		if err != nil {
+			return fmt.Errorf("the master's list of %s can't be read: %w", key, err)
+		}
+		if len(items) == 0 {
+			p.printf("no %s\n", key)
+			return nil
+		}
+		draw(p, items)
+		return nil
+	}}, nil
+}
+
+// seeOne fetches one thing and decodes it for draw.
+func seeOne[T any](ctx context.Context, cl *client, path string, draw func(*page, T)) (sight, error) {
+	raw, err := cl.get(ctx, path)
+	if err != nil {
+		return sight{}, err
+	}
+	return sight{raw, func(p *page) error {
+		var v T
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return fmt.Errorf("the master's answer to %s can't be read: %w", path, err)
+		}
+		draw(p, v)
+		return nil
+	}}, nil
+}

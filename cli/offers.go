@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+type offerView struct {
+	ID        string    `json:"id"`
+	Framework string    `json:"framework_id"`
+	AgentID   string    `json:"agent_id"`
+	Agent     thing     `json:"agent"`
+	Resources room      `json:"resources"`
+	Demand    string    `json:"demand_id"`
+	Expires   time.Time `json:"expires"`
+	Ring      *struct {
+		Resource string `json:"resource"`
+		Index    int    `json:"index"`
+	} `json:"ring"`
+}
+
+func offersCommand() *cli.Command {
+	return &cli.Command{
+		Name: "offers", Category: lookGroup, Usage: "the offers that frameworks hold",
+		Description: examples("ringmaster offers", "ringmaster offers --watch"),
+		Flags:       lookFlags(),
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0); err != nil {
+				return err
+			}
+			return look(c, func(ctx context.Context, cl *client) (sight, error) {
+				return seeList(ctx, cl, "/v1/offers", "offers", url.Values{}, drawOffers)
+			})
+		},
+	}
+}
+
+func drawOffers(p *page, list []offerView) {
+	var rows []row
+	for _, o := range list {
+		agent, ring := o.AgentID, ""
+		if agent == "" {
+			agent = o.Agent.ID
+		}
+		if o.Ring != nil {
+			ring = fmt.Sprintf("%s %d", o.Ring.Resource, o.Ring.Index)
+		}
+		rows = append(rows, row{o.ID, o.Framework, agent, o.Resources.String(), o.Demand, ring, until(time.Now(), o.Expires)})
+	}
+	p.table(row{"ID", "FRAMEWORK", "AGENT", "RESOURCES", "DEMAND", "+RING", "EXPIRES"}, rows)
+}
+
+// until writes how far away t is.
+func until(now, t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return "in " + age(t, now)
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// act posts an order about one thing and says in a word that it was taken.
+func act(c *cli.Context, list, verb, done string, body []byte) error {
+	if err := wantArgs(c, 1, 1); err != nil {
+		return err
+	}
+	cl, err := newClient(c)
+	if err != nil {
+		return err
+	}
+	t, err := cl.find(c.Context, list, c.Args().First())
+	if err != nil {
+		return err
+	}
+	path := fmt.Sprintf("/v1/%s/%s/%s", list, url.PathEscape(t.ref()), verb)
+	if _, err := cl.send(c.Context, http.MethodPost, path, body); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", t.ref(), done)
+	return err
+}
+
+// durationFlag reads a flag that holds a duration; "" is none.
+func durationFlag(c *cli.Context, name string) (offers.Duration, error) {
+	if c.String(name) == "" {
+		return 0, nil
+	}
+	d, err := offers.ParseDuration(c.String(name))
+	if err != nil {
+		return 0, usagef("--%s: %w", name, err)
+	}
+	return d, nil
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"os"
+	"time"
+)
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "localhost"
+	}
+	return name
+}
+
+// commonOptions are those of every daemon; help shows where they begin.
+func commonOptions(begin *settings) []option {
+	return []option{
+		{name: "name", usage: "`NAME` of this daemon, unique among its kind", shown: "the host's name", text: word(func(s *settings) *string { return &s.name })},
+		{name: "data_dir", usage: "`FOLDER` for what must not be lost", shown: folderText(begin.dataDir), text: word(func(s *settings) *string { return &s.dataDir })},
+		{name: "http", usage: "`HOST:PORT` to listen on for HTTP and websockets", shown: begin.http, text: address(func(s *settings) *string { return &s.http })},
+		{name: "log_level", usage: "`LEVEL`: trace, debug, info, warn, error or off; read again at SIGHUP", shown: begin.logLevel, text: logLevel},
+		{name: "log_json", usage: "log one JSON object a line", boolean: func(s *settings, b bool) error { s.logJSON = b; return nil }},
+		{name: "token", usage: "the cluster's `TOKEN`", shown: "none", text: word(func(s *settings) *string { return &s.token })},
+		{name: "tls.cert", flag: "cert", usage: "PEM `FILE` with our certificate", text: word(func(s *settings) *string { return &s.cert })},
+		{name: "tls.key", flag: "key", usage: "PEM `FILE` with the key of --cert", text: word(func(s *settings) *string { return &s.key })},
+		{name: "tls.ca", flag: "ca", usage: "PEM `FILE` with who signs the others' certificates", text: word(func(s *settings) *string { return &s.ca })},
+		{name: "insecure", usage: "serve others without TLS and token", boolean: func(s *settings, b bool) error { s.insecure = b; return nil }},
+		{name: "auth.required", usage: "refuse to start without a token; false asks nobody for one", boolean: func(s *settings, b bool) error { s.auth = &b; return nil }},
+	}
+}
+
+// masterOnly are those that only a master has.
+func masterOnly() []option {
+	return []option{
+		{name: "raft", usage: "`HOST:PORT` to listen on for the other masters", shown: "127.0.0.1:5051", text: address(func(s *settings) *string { return &s.raft })},
+		{name: "bootstrap_expect", usage: "`NUMBER` of masters that found a new cluster together", shown: "1", text: atLeastOne(func(s *settings) *int { return &s.bootstrapExpect })},
+		{name: "join", usage: "Raft addresses `HOST:PORT,...` of the masters", list: addresses(func(s *settings) *[]string { return &s.join })},
+		{name: "placement", usage: "`STRATEGY` that chooses agents; this version has rings", shown: "rings", text: placement},
+		{name: "rings", usage: "`RINGS` by kind, such as '{cpus: {lower: 0, width: 4, count: 16, reach: 8}}'", shown: "by the kind", rings: setRings},
+		{name: "offer_timeout", usage: "`TIME` after which an unanswered offer is taken back", shown: "2m", text: span(func(s *settings) *time.Duration { return &s.offerTimeout })},
+		{name: "agent_timeout", usage: "`TIME` of silence after which an agent is unreachable", shown: "75s", text: span(func(s *settings) *time.Duration { return &s.agentTimeout })},
+		{name: "agent_removal.rate", usage: "`RATE` at which silent agents are given up, such as 1/10s", shown: "1/10s", text: removalRate},
+		{name: "agent_removal.burst", usage: "`NUMBER` of them that may be given up at once", shown: "3", text: atLeastOne(func(s *settings) *int { return &s.removalBurst })},
+		{name: "fair_share.exclude", usage: "`KINDS,...` that don't count for the dominant share", list: fairShareExclude},
+	}
+}
+
+// agentOnly are those that only an agent has.
+func agentOnly() []option {
+	return []option{
+		{name: "resources", usage: "`AMOUNTS` that are offered, such as 'cpus=4,mem=8GiB,disk=100GiB,gpu=2x24GiB'; what is not named is detected, X=0 is none", shown: "detected", text: word(func(s *settings) *string { return &s.resources })},
+		{name: "attributes", usage: "`K=V,...` that constraints see", pairs: setAttributes},
+		{name: "device_policy", usage: "spread or pack, or `CLASS=POLICY,...`", shown: "pack", pairs: devicePolicies},
+		{name: "executors", usage: "`EXECUTORS,...` that run tasks; this version has process", shown: "process", list: executors},
+	}
+}
+
+func mastersOption() option {
+	return option{name: "masters", usage: "`HOST:PORT,...` of the masters' HTTP", shown: defaultMasters, list: addresses(func(s *settings) *[]string { return &s.masters })}
+}
+
+func folderText(path string) string {
+	if path == "" {
+		return "a temporary one"
+	}
+	return path
+}
+
+func masterOptions() []option { return append(commonOptions(masterDefaults()), masterOnly()...) }
+
+func agentOptions() []option {
+	return append(append(commonOptions(agentDefaults()), mastersOption()), agentOnly()...)
+}
+
+func devOptions() []option {
+	return append(append(commonOptions(devDefaults()), masterOnly()...), agentOnly()...)
+}

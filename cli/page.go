@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+)
+
+// page is text on its way to a reader: tables that fit the width, colour only
+// where somebody sees it.
+type page struct {
+	text  bytes.Buffer
+	width int  // columns; 0 is no limit
+	wide  bool // show the columns of -o wide, and nothing cut off
+	color bool
+}
+
+func newPage(c *cli.Context) *page {
+	p := &page{wide: c.String("output") == "wide"}
+	f, isFile := c.App.Writer.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
+		return p
+	}
+	if w, _, err := term.GetSize(int(f.Fd())); err == nil && !p.wide {
+		p.width = w
+	}
+	p.color = os.Getenv("NO_COLOR") == "" && !c.Bool("no-color") && os.Getenv("TERM") != "dumb"
+	return p
+}
+
+func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }
+
+// row is one line of a table.
+type row []string
+
+// minColumn is how far a column is cut at most to make a table fit.
+const minColumn = 6
+
+// table writes rows under a heading. A heading that starts with "+" is a
+// column of -o wide.
+func (p *page) table(heading row, rows []row) {
+	shown := make([]int, 0, len(heading))
+	for i, h := range heading {
+		if !strings.HasPrefix(h, "+") || p.wide {
+			shown = append(shown, i)
+		}
+	}
+	lines := make([]row, 0, len(rows)+1)
+	for n, r := range append([]row{heading}, rows...) {
+		line := make(row, len(shown))
+		for j, i := range shown {
+			line[j] = strings.TrimPrefix(cell(r, i), "+")
+			if n > 0 && line[j] == "" {
+				line[j] = "-"
+			}
+		}
+		lines = append(lines, line)
+	}
+	widths := p.fit(lines)
+	for n, line := range lines {
+		p.line(line, widths, n == 0)
+	}
+}
+
+func cell(r row, i int) string {
+	if i < len(r) {
+		return strings.Map(func(c rune) rune {
+			if c < ' ' || c == 0x7f {
+				return ' '
+			}
+			return c
+		}, r[i])
+	}
+	return ""
+}
+
+// fit returns the widths of the columns, the widest cut until all fit.
+func (p *page) fit(lines []row) []int {
+	widths := make([]int, len(lines[0]))
+	total := 2 * (len(widths) - 1)
+	for i := range widths {
+		for _, l := range lines {
+			widths[i] = max(widths[i], utf8.RuneCountInString(l[i]))
+		}
+		total += widths[i]
+	}
+	for p.width > 0 && total > p.width {
+		widest := 0
+		for i, w := range widths {
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= minColumn {
+			break
+		}
+		widths[widest]--
+		total--
+	}
+	return widths
+}
+
+func (p *page) line(line row, widths []int, heading bool) {
+	var b strings.Builder
+	for i, text := range line {
+		n := utf8.RuneCountInString(text)
+		if n > widths[i] {
+			text, n = string([]rune(text)[:widths[i]-1])+"…", widths[i]
+		}
+		b.WriteString(p.paint(text, heading))
+		if i < len(line)-1 {
+			b.WriteString(strings.Repeat(" ", widths[i]-n+2))
+		}
+	}
+	p.text.WriteString(strings.TrimRight(b.String(), " "))
+	p.text.WriteByte('\n')
+}
+
+// paint colours the words that say how something is.
+func (p *page) paint(text string, heading bool) string {
+	if !p.color {
+		return text
+	}
+	code := ""
+	switch {
+	case heading:
+		code = "1"
+	case text == "running" || text == "active" || text == "finished" || text == "leader":
+		code = "32"
+	case text == "failed" || text == "gone" || text == "rejected" || text == "dropped":
+		code = "31"
+	case text == "unreachable" || text == "killing" || text == "killed" || text == "draining" || text == "drained":
+		code = "33"
+	}
+	if code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// fields writes "name  value" lines, empty values left out.
+func (p *page) fields(pairs ...string) {
+	widest := 0
+	for i := 0; i < len(pairs); i += 2 {
+		widest = max(widest, len(pairs[i]))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			p.printf("%-*s  %s\n", widest, pairs[i], p.paint(pairs[i+1], false))
+		}
+	}
+}

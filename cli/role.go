@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+func roleCommand() *cli.Command {
+	return &cli.Command{
+		Name: "role", Category: operateGroup, Usage: "change roles",
+		Description: examples("ringmaster role set eng/ml --weight 2 --quota 'cpus=100,mem=1TiB'"),
+		Subcommands: []*cli.Command{roleSetCommand()},
+	}
+}
+
+func roleSetCommand() *cli.Command {
+	return &cli.Command{
+		Name: "set", Usage: "set a role's weight and quota", ArgsUsage: "NAME",
+		Description: examples(
+			"ringmaster role set eng/ml --weight 2",
+			"ringmaster role set batch --quota 'cpus=100,gpu=96GiB' --guarantee 'cpus=20'",
+			"ringmaster role set batch --quota ''      # no limit any more"),
+		Flags: clientFlags(
+			&cli.StringFlag{Name: "weight", Usage: "`WEIGHT` of the role's fair share among its siblings; 1 where nothing was said"},
+			&cli.StringFlag{Name: "quota", Usage: "`AMOUNTS` that the role and its descendants never pass, such as cpus=100,mem=1TiB"},
+			&cli.StringFlag{Name: "guarantee", Usage: "`AMOUNTS` that are held back for it"},
+		),
+		Action: setRole,
+	}
+}
+
+// setRole changes what was given and leaves the rest as it is.
+func setRole(c *cli.Context) error {
+	if err := wantArgs(c, 1, 1); err != nil {
+		return err
+	}
+	name := offers.Role(c.Args().First())
+	if err := name.Validate(); err != nil {
+		return usageError{err}
+	}
+	settings, err := roleSettings(c)
+	if err != nil {
+		return err
+	}
+	cl, err := newClient(c)
+	if err != nil {
+		return err
+	}
+	if err := cl.fillRole(c.Context, string(name), settings); err != nil {
+		return err
+	}
+	body, err := json.Marshal(settings)
+	if err != nil {
+		return err
+	}
+	if _, err := cl.send(c.Context, http.MethodPut, "/v1/roles/"+string(name), body); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s is set\n", name)
+	return err
+}
+
+func roleSettings(c *cli.Context) (map[string]any, error) {
+	settings := map[string]any{}
+	if c.IsSet("weight") {
+		weight, err := strconv.ParseFloat(c.String("weight"), 64)
+		if err == nil {
+			err = offers.RoleSettings{Weight: weight}.Validate()
+		}
+		if err != nil {
+			return nil, usagef("--weight %s: it is a number above 0 and at most %v", c.String("weight"), float64(offers.MaxWeight))
+		}
+		settings["weight"] = weight
+	}
+	quota := map[string]any{}
+	for flag, key := range map[string]string{"quota": "limit", "guarantee": "guarantee"} {
+		if !c.IsSet(flag) {
+			continue
+		}
+		amounts, err := parseQuota(c.String(flag))
+		if err != nil {
+			return nil, usagef("--%s: %w", flag, err)
+		}
+		quota[key] = amounts
+	}
+	if len(quota) > 0 {
+		settings["quota"] = quota
+	}
+	if len(settings) == 0 {
+		return nil, usagef("role set: nothing is set; give --weight, --quota or --guarantee")
+	}
+	return settings, nil
+}
+
+// fillRole adds what the role has already and nobody changes now, because PUT
+// replaces all of it.
+func (cl *client) fillRole(ctx context.Context, name string, settings map[string]any) error {
+	raw, err := cl.list(ctx, "/v1/roles", "roles", nil)
+	if err != nil {
+		return err
+	}
+	var answer struct{ Roles []roleView }
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return fmt.Errorf("the master's list of roles can't be read: %w", err)
+	}
+	at := slices.IndexFunc(answer.Roles, func(r roleView) bool { return r.Name == name })
+	if at < 0 {
+		return nil
+	}
+	have := answer.Roles[at]
+	if _, given := settings["weight"]; !given && have.Weight > 0 {
+		settings["weight"] = have.Weight
+	}
+	quota, _ := settings["quota"].(map[string]any)
+	if quota == nil {
+		quota = map[string]any{}
+	}
+	for key, amounts := range map[string]map[string]json.Number{"limit": have.Quota.Limit, "guarantee": have.Quota.Guarantee} {
+		if _, given := quota[key]; !given && len(amounts) > 0 {
+			quota[key] = amounts
+		}
+	}
+	settings["quota"] = quota
+	return nil
+}
+
+// parseQuota reads "cpus=100,mem=1TiB,gpu=96GiB" into amounts as JSON has
+// them: cores, bits per second, and bytes for everything else.
+func parseQuota(text string) (map[string]json.Number, error) {
+	out := map[string]json.Number{}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		kind, amount, ok := strings.Cut(part, "=")
+		if kind = strings.TrimSpace(kind); !ok || kind == "" {
+			return nil, fmt.Errorf("%q is not KIND=AMOUNT", part)
+		}
+		if _, twice := out[kind]; twice {
+			return nil, fmt.Errorf("%s is named twice", kind)
+		}
+		n, err := amountOf(kind, strings.TrimSpace(amount))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
+		out[kind] = n
+	}
+	return out, nil
+}
+
+func amountOf(kind, text string) (json.Number, error) {
+	if kind == "ports" {
+		return "", errors.New("there is no quota for ports")
+	}
+	s, scalar := offers.ScalarNamed(kind)
+	if !scalar {
+		s = offers.Mem
+	}
+	n, err := offers.ParseScalar(s, text)
+	if err != nil {
+		return "", err
+	}
+	if s == offers.CPUs {
+		return json.Number(offers.FormatCPUs(n)), nil
+	}
+	return json.Number(strconv.FormatInt(n, 10)), nil
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+type roleView struct {
+	Name   string  `json:"name"`
+	Weight float64 `json:"weight"`
+	Quota  struct {
+		Limit     map[string]json.Number `json:"limit"`
+		Guarantee map[string]json.Number `json:"guarantee"`
+	} `json:"quota"`
+	Share      float64 `json:"share"`
+	Dominant   string  `json:"dominant"`
+	Frameworks any     `json:"frameworks"`
+}
+
+func rolesCommand() *cli.Command {
+	return &cli.Command{
+		Name: "roles", Category: lookGroup, Usage: "the roles, their weights, quotas and shares",
+		Description: examples("ringmaster roles", "ringmaster roles -o json"),
+		Flags:       lookFlags(),
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0); err != nil {
+				return err
+			}
+			return look(c, func(ctx context.Context, cl *client) (sight, error) {
+				return seeList(ctx, cl, "/v1/roles", "roles", url.Values{}, drawRoles)
+			})
+		},
+	}
+}
+
+func drawRoles(p *page, list []roleView) {
+	var rows []row
+	for _, r := range list {
+		rows = append(rows, row{r.Name, strconv.FormatFloat(r.Weight, 'g', -1, 64), percent(r.Share), r.Dominant,
+			quotaText(r.Quota.Limit), quotaText(r.Quota.Guarantee), frameworkCount(r.Frameworks)})
+	}
+	p.table(row{"ROLE", "WEIGHT", "SHARE", "DOMINANT", "LIMIT", "GUARANTEE", "+FRAMEWORKS"}, rows)
+}
+
+// quotaText writes amounts as role set reads them; every kind but cpus and
+// bandwidth is bytes.
+func quotaText(q map[string]json.Number) string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(q)) {
+		text := q[kind].String()
+		if n, err := q[kind].Int64(); err == nil && kind != "cpus" {
+			text = size(n)
+			if kind == "bandwidth" {
+				text = bits(n)
+			}
+		}
+		parts = append(parts, kind+"="+text)
+	}
+	return strings.Join(parts, ",")
+}

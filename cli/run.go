@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+func runCommand() *cli.Command {
+	return &cli.Command{
+		Name: "run", Category: workGroup, Usage: "run a command on the cluster and show its output", ArgsUsage: "[--] ARGV...",
+		Description: examples(
+			"ringmaster run -- echo hello",
+			"ringmaster run --cpus 2 --mem 1GiB --env LEVEL=9 -- sh -c 'gzip -$LEVEL < /etc/services | wc -c'",
+			"ringmaster run --count 4 -- sh -c 'echo I am $RINGMASTER_TASK_ID'",
+			"ringmaster run --gpu-mem 10GiB --constraint 'rack==r1' -- nvidia-smi") +
+			"\n\nIt exits with the command's exit code (128+n for signal n; of several tasks, that of the first" +
+			"\nthat failed). Ctrl-C kills it. With --detach it prints FRAMEWORK:TASK and leaves: the framework" +
+			"\nstays, without a connection, for a year or until ringmaster teardown.",
+		Flags: clientFlags(
+			&cli.StringFlag{Name: "cpus", Usage: "`CORES` for each task, at most three decimals", Value: "1"},
+			&cli.StringFlag{Name: "mem", Usage: "`SIZE` of memory, also its limit; 0 asks for none and sets no limit", Value: "128MiB"},
+			&cli.StringFlag{Name: "disk", Usage: "`SIZE` of disk", DefaultText: "none"},
+			&cli.StringFlag{Name: "gpu", Usage: "`NUMBER` of whole GPUs, or with --gpu-mem of GPUs with a slice", DefaultText: "none"},
+			&cli.StringFlag{Name: "gpu-mem", Usage: "`SIZE` of a slice of one GPU's memory", DefaultText: "none"},
+			&cli.StringFlag{Name: "count", Usage: "`NUMBER` of tasks", Value: "1"},
+			&cli.StringFlag{Name: "name", Usage: "`NAME` of the task", DefaultText: "the command's"},
+			&cli.StringFlag{Name: "role", Usage: "`ROLE` that it counts for", Value: "default"},
+			&cli.StringFlag{Name: "image", Usage: "`IMAGE` of a container; not supported by this version"},
+			&cli.StringSliceFlag{Name: "env", Usage: "`K=V` for its environment, or K to pass ours on; repeatable"},
+			&cli.StringFlag{Name: "placement", Usage: "`STRATEGY` that chooses the agent", DefaultText: "the role's"},
+			&cli.StringSliceFlag{Name: "constraint", Usage: "`CONDITION` on the agent, such as 'rack==r1' or 'host~web.*'; repeatable"},
+			&cli.StringFlag{Name: "user", Usage: "`USER` it runs as", DefaultText: "the agent's"},
+			&cli.StringFlag{Name: "max-runtime", Usage: "`TIME` after which it is killed", DefaultText: "none"},
+			&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the tasks' ids and leave them running"},
+		),
+		Action: func(c *cli.Context) error {
+			j, err := readJob(c)
+			if err != nil {
+				return err
+			}
+			return j.run(c)
+		},
+	}
+}
+
+// job is what one run command asks for.
+type job struct {
+	name   string
+	role   offers.Role
+	count  int
+	demand offers.Demand
+	task   offers.Task // without an id
+	detach bool
+}
+
+const maxRunCount = 10_000
+
+func readJob(c *cli.Context) (*job, error) {
+	if err := wantArgs(c, 1, -1); err != nil {
+		return nil, err
+	}
+	if c.String("image") != "" {
+		return nil, usagef("--image is not supported by this version: run the command without a container")
+	}
+	j := &job{role: offers.Role(c.String("role")), detach: c.Bool("detach"), name: c.String("name")}
+	if j.name == "" {
+		j.name = filepath.Base(c.Args().First())
+	}
+	var err error
+	if j.count, err = wholeNumber(c.String("count")); err != nil || j.count < 1 || j.count > maxRunCount {
+		return nil, usagef("--count %s: it is a number from 1 to %d", c.String("count"), maxRunCount)
+	}
+	if err := j.role.Validate(); err != nil {
+		return nil, usagef("--role: %w", err)
+	}
+	if j.task, err = readTask(c, j.name); err != nil {
+		return nil, usageError{err}
+	}
+	j.demand = offers.Demand{ID: "run", Resources: j.task.Resources, Count: &j.count, Placement: offers.Placement(c.String("placement"))}
+	for _, text := range c.StringSlice("constraint") {
+		condition, err := offers.ParseConstraint(text)
+		if err != nil {
+			return nil, usagef("--constraint: %w", err)
+		}
+		j.demand.Constraints = append(j.demand.Constraints, condition)
+	}
+	if err := j.demand.Placement.Validate(); err != nil {
+		return nil, usagef("--placement: %w", err)
+	}
+	if err := j.demand.Validate(); err != nil {
+		return nil, usageError{errors.New(strings.TrimPrefix(err.Error(), `demand "run": `))}
+	}
+	return j, nil
+}
+
+func readTask(c *cli.Context, name string) (offers.Task, error) {
+	t := offers.Task{Name: name, Command: &offers.Command{Argv: c.Args().Slice(), User: c.String("user")}}
+	var err error
+	if t.Resources, err = readAmounts(c); err != nil {
+		return t, err
+	}
+	if t.MaxRuntime, err = durationFlag(c, "max-runtime"); err != nil {
+		return t, err
+	}
+	t.Command.Env = map[string]string{}
+	for _, pair := range c.StringSlice("env") {
+		k, v, given := strings.Cut(pair, "=")
+		if !given {
+			v = os.Getenv(k)
+		}
+		t.Command.Env[k] = v
+	}
+	t.ID = "check"
+	if err := t.Validate(); err != nil {
+		return t, errors.New(strings.TrimPrefix(err.Error(), "task check: "))
+	}
+	return t, nil
+}
+
+func readAmounts(c *cli.Context) (r offers.Resources, err error) {
+	for flag, kind := range map[string]offers.Scalar{"cpus": offers.CPUs, "mem": offers.Mem, "disk": offers.Disk} {
+		if c.String(flag) == "" {
+			continue
+		}
+		if r.Amounts[kind], err = offers.ParseScalar(kind, c.String(flag)); err != nil {
+			return r, fmt.Errorf("--%s: %w", flag, err)
+		}
+	}
+	gpu, slice := c.String("gpu"), c.String("gpu-mem")
+	if gpu == "" && slice == "" {
+		return r, nil
+	}
+	ask := offers.DeviceAsk{Count: 1}
+	if gpu != "" {
+		if ask.Count, err = strconv.Atoi(gpu); err != nil || ask.Count < 0 || ask.Count > offers.MaxDevices {
+			return r, fmt.Errorf("--gpu %s: it is a number of devices from 0 to %d", gpu, offers.MaxDevices)
+		}
+	}
+	if slice != "" {
+		if ask.Memory, err = offers.ParseSize(slice); err != nil {
+			return r, fmt.Errorf("--gpu-mem: %w", err)
+		}
+		if ask.Memory == 0 {
+			return r, errors.New("--gpu-mem: a slice has at least one byte")
+		}
+	}
+	if ask.Count > 0 {
+		r.Devices = map[string]offers.DeviceAsk{"gpu": ask}
+	}
+	return r, nil
+}
+
+// taskName returns the beginning that all ids of one run share: the name as
+// far as an id may hold it, and four random digits so that people can tell
+// runs of the same name apart.
+func (j *job) taskName() string {
+	word := strings.Map(func(r rune) rune {
+		if r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '-'
+	}, j.name)
+	var salt [4]byte
+	_, _ = rand.Read(salt[:]) // never fails
+	return strings.TrimLeft(word[:min(len(word), 80)]+"-", "-.") + hex.EncodeToString(salt[:])
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// follow streams what a task writes, in two goroutines that attend waits for.
+func (r *running) follow(id offers.TaskID, index int) {
+	prefix := ""
+	if r.job.count > 1 {
+		prefix = fmt.Sprintf("[%d] ", index)
+	}
+	ref := thing{ID: string(id), Framework: string(r.fw.ID())}
+	for stream, w := range map[string]io.Writer{"stdout": r.out.out, "stderr": r.out.err} {
+		f := &follower{
+			path:   "/v1/tasks/" + url.PathEscape(ref.ref()) + "/logs",
+			stream: stream,
+			client: openClient(append([]string(nil), r.client.masters...), r.client.door),
+			to:     w, mu: &r.out.mu, prefix: prefix,
+		}
+		r.following.Go(func() {
+			if err := f.run(r.follows); err != nil && r.follows.Err() == nil {
+				r.out.say("the %s of %s can't be read: %v", stream, id, err)
+			}
+		})
+	}
+}
+
+// follower copies one stream of one task, from where it broke off if it does.
+type follower struct {
+	path   string
+	stream string
+	client *client
+	to     io.Writer
+	mu     *sync.Mutex // of the console
+	prefix string
+	offset int64
+	line   []byte // the beginning of a line, with a prefix only
+}
+
+// tries is how often in a row a broken stream is asked for again.
+const tries = 10
+
+func (f *follower) run(ctx context.Context) error {
+	defer f.end()
+	var err error
+	for range tries {
+		var whole bool
+		before := f.offset
+		if whole, err = f.stretch(ctx); whole || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if f.offset > before {
+			return f.run(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+	return err
+}
+
+// stretch copies until the stream ends; whole says that nothing is missing.
+func (f *follower) stretch(ctx context.Context) (whole bool, err error) {
+	query := url.Values{"stream": {f.stream}, "follow": {"true"}, "offset": {strconv.FormatInt(f.offset, 10)}}
+	resp, err := f.client.do(ctx, http.MethodGet, f.path+"?"+query.Encode(), nil)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := resp.Body.Read(buf)
+		if n > 0 {
+			f.offset += int64(n)
+			if werr := f.write(buf[:n]); werr != nil {
+				return true, nil // whoever read our output has left
+			}
+		}
+		if err == io.EOF {
+			return true, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("the stream broke off: %w", err)
+		}
+	}
+}
+
+// write passes bytes on as they are, or with a prefix in whole lines.
+func (f *follower) write(p []byte) error {
+	if f.prefix == "" {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		_, err := f.to.Write(p)
+		return err
+	}
+	f.line = append(f.line, p...)
+	end := bytes.LastIndexByte(f.line, '\n') + 1
+	if end == 0 && len(f.line) < maxLine {
+		return nil
+	}
+	if end == 0 {
+		f.line = append(f.line, '\n')
+		end = len(f.line)
+	}
+	err := f.lines(f.line[:end])
+	f.line = append(f.line[:0], f.line[end:]...)
+	return err
+}
+
+// maxLine bounds the line that is waited for; a longer one is broken.
+const maxLine = 64 << 10
+
+func (f *follower) lines(text []byte) error {
+	var b bytes.Buffer
+	for line := range bytes.Lines(text) {
+		b.WriteString(f.prefix)
+		b.Write(line)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err := f.to.Write(b.Bytes())
+	return err
+}
+
+// end writes a last line that had no end. Its error is nobody's: the stream
+// is over.
+func (f *follower) end() {
+	if len(f.line) > 0 {
+		_ = f.lines(append(f.line, '\n'))
+		f.line = nil
+	}
+}

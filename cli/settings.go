@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+)
+
+// settings is all that the daemons can be told, after flags, environment and
+// file were laid over the defaults of the command.
+type settings struct {
+	// Of every daemon.
+	name     string
+	dataDir  string
+	http     string
+	logLevel string
+	logJSON  bool
+	token    string
+	cert     string
+	key      string
+	ca       string
+	insecure bool
+	auth     *bool // nil: a token is asked for where there is one
+
+	// Of a master.
+	raft            string
+	bootstrapExpect int
+	join            []string
+	placement       offers.Placement
+	rings           map[string]ringSetting
+	offerTimeout    time.Duration
+	agentTimeout    time.Duration
+	removalEvery    time.Duration
+	removalBurst    int
+	exclude         []string
+
+	// Of an agent.
+	masters    []string
+	resources  string
+	attributes map[string]string
+	policies   map[string]offers.Policy // by class; "" is the default for all
+}
+
+func masterDefaults() *settings {
+	return &settings{
+		name: hostname(), dataDir: "/var/lib/ringmaster", http: "127.0.0.1:5050", logLevel: "info",
+		raft: "127.0.0.1:5051", bootstrapExpect: 1,
+		offerTimeout: 2 * time.Minute, agentTimeout: 75 * time.Second, removalEvery: 10 * time.Second, removalBurst: 3,
+	}
+}
+
+func agentDefaults() *settings {
+	return &settings{
+		name: hostname(), dataDir: "/var/lib/ringmaster-agent", http: "127.0.0.1:0", logLevel: "info",
+		masters: []string{defaultMasters},
+	}
+}
+
+// devDefaults are a master's; the agent beside it listens where it likes.
+func devDefaults() *settings {
+	s := masterDefaults()
+	s.dataDir, s.raft, s.logLevel = "", "127.0.0.1:0", "warn"
+	return s
+}
+
+// openDoor returns the door of a daemon.
+func (s *settings) openDoor() (*door.Door, error) {
+	conf := door.Config{Token: s.token, CertFile: s.cert, KeyFile: s.key, CAFile: s.ca, Insecure: s.insecure}
+	switch {
+	case s.auth != nil && *s.auth && s.token == "":
+		return nil, errors.New("auth.required is set and there is no token: give --token or RINGMASTER_TOKEN")
+	case s.auth != nil && !*s.auth:
+		conf.Token = ""
+	}
+	return door.Open(conf)
+}
+
+// The readers below turn the text of a flag, a variable or a line of a file
+// into a setting; their errors say what is wanted, the caller says where.
+
+func address(into func(*settings) *string) func(*settings, string) error {
+	return func(s *settings, text string) error {
+		if err := hostPort(text); err != nil {
+			return err
+		}
+		*into(s) = text
+		return nil
+	}
+}
+
+func hostPort(text string) error {
+	if _, port, err := net.SplitHostPort(text); err != nil || port == "" {
+		return fmt.Errorf("%q is not host:port", text)
+	}
+	return nil
+}
+
+func addresses(into func(*settings) *[]string) func(*settings, []string) error {
+	return func(s *settings, list []string) error {
+		for _, a := range list {
+			if err := hostPort(a); err != nil {
+				return err
+			}
+		}
+		*into(s) = list
+		return nil
+	}
+}
+
+func word(into func(*settings) *string) func(*settings, string) error {
+	return func(s *settings, text string) error {
+		if !offers.Printable(text) {
+			return fmt.Errorf("%q is not printable", text)
+		}
+		*into(s) = text
+		return nil
+	}
+}
+
+func span(into func(*settings) *time.Duration) func(*settings, string) error {
+	return func(s *settings, text string) error {
+		d, err := offers.ParseDuration(text)
+		if err == nil && d == 0 {
+			err = errors.New("it is more than 0")
+		}
+		*into(s) = d.Std()
+		return err
+	}
+}
+
+func atLeastOne(into func(*settings) *int) func(*settings, string) error {
+	return func(s *settings, text string) error {
+		n, err := wholeNumber(text)
+		if err == nil && n < 1 {
+			err = fmt.Errorf("%d is less than 1", n)
+		}
+		*into(s) = n
+		return err
+	}
+}
+
+func wholeNumber(text string) (int, error) {
+	var n int
+	if _, err := fmt.Sscanf(text, "%d", &n); err != nil || fmt.Sprint(n) != text {
+		return 0, fmt.Errorf("%q is not a whole number", text)
+	}
+	return n, nil
+}
+
+// removalRate reads "1/10s": one agent every ten seconds.
+func removalRate(s *settings, text string) error {
+	number, per, ok := strings.Cut(text, "/")
+	n, err := wholeNumber(strings.TrimSpace(number))
+	if !ok || err != nil || n < 1 {
+		return fmt.Errorf("%q is not a rate such as 1/10s", text)
+	}
+	d, err := offers.ParseDuration(strings.TrimSpace(per))
+	if err != nil {
+		return err
+	}
+	if s.removalEvery = d.Std() / time.Duration(n); s.removalEvery <= 0 {
+		return fmt.Errorf("%q is not a rate such as 1/10s", text)
+	}
+	return nil
+}
+
+func placement(s *settings, text string) error {
+	s.placement = offers.Placement(text)
+	return s.placement.Validate()
+}
+
+func logLevel(s *settings, text string) error {
+	switch text {
+	case "trace", "debug", "info", "warn", "error", "off":
+		s.logLevel = text
+		return nil
+	}
+	return fmt.Errorf("%q is not trace, debug, info, warn, error or off", text)
+}
+
+func executors(_ *settings, list []string) error {
+	for _, e := range list {
+		switch e {
+		case "process":
+		case "docker":
+			return errors.New("docker is not supported by this version; it has process")
+		default:
+			return fmt.Errorf("%q is no executor; this version has process", e)
+		}
+	}
+	if len(list) == 0 {
+		return errors.New("no executor is named; this version has process")
+	}
+	return nil
+}
+
+func fairShareExclude(s *settings, kinds []string) error {
+	for _, k := range kinds {
+		if !kindName(k) {
+			return fmt.Errorf("%q is not a kind of resource", k)
+		}
+	}
+	s.exclude = kinds
+	return nil
+}
+
+// kindName reports whether k can be a scalar kind or a device class.
+func kindName(k string) bool {
+	if k == "" || len(k) > 64 {
+		return false
+	}
+	return strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
+
+func setAttributes(s *settings, m map[string]string) error {
+	s.attributes = m
+	return (&offers.Agent{Name: "agent", Attributes: m}).Validate()
+}
+
+// devicePolicies reads {"gpu": "pack"}; the key "" is for all classes.
+func devicePolicies(s *settings, m map[string]string) error {
+	s.policies = map[string]offers.Policy{}
+	for class, text := range m {
+		p := offers.Policy(text)
+		if err := p.Validate(); err != nil || p == "" {
+			return fmt.Errorf("%q is not spread or pack", text)
+		}
+		s.policies[class] = p
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+)
+
+type statusView struct {
+	Leader     masterView     `json:"leader"`
+	Term       uint64         `json:"term"`
+	Masters    []masterView   `json:"masters"`
+	Agents     map[string]int `json:"agents"`
+	Frameworks any            `json:"frameworks"`
+	Tasks      map[string]int `json:"tasks"`
+	Total      room           `json:"total"`
+	Used       room           `json:"used"`
+	Offered    room           `json:"offered"`
+	Pending    map[string]int `json:"pending"` // demands that wait, by the kind that stopped them
+}
+
+// taskOrder is the order in which states are listed.
+var taskOrder = []string{"running", "staging", "starting", "killing", "unreachable", "finished", "failed", "killed", "rejected", "dropped", "gone"}
+
+func statusCommand() *cli.Command {
+	return &cli.Command{
+		Name: "status", Category: lookGroup, Usage: "the cluster at a glance",
+		Description: examples("ringmaster status", "ringmaster status --watch"),
+		Flags:       lookFlags(),
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 0, 0); err != nil {
+				return err
+			}
+			return look(c, func(ctx context.Context, cl *client) (sight, error) {
+				return seeOne(ctx, cl, "/v1/status", drawStatus)
+			})
+		},
+	}
+}
+
+func drawStatus(p *page, s statusView) {
+	leader := "none"
+	if s.Leader.Name != "" {
+		leader = fmt.Sprintf("%s at %s, term %d", s.Leader.Name, s.Leader.Address, s.Term)
+	}
+	waiting := ""
+	if len(s.Pending) > 0 {
+		waiting = counts(s.Pending)
+	}
+	p.fields(
+		"leader", leader,
+		"masters", fmt.Sprint(len(s.Masters)),
+		"agents", counts(s.Agents, "active", "draining", "drained", "unreachable", "gone"),
+		"frameworks", frameworkCount(s.Frameworks),
+		"tasks", counts(s.Tasks, taskOrder...),
+		"total", s.Total.String(),
+		"used", s.Used.String(),
+		"offered", s.Offered.String(),
+		"waiting", waiting,
+	)
+}
+
+// frameworkCount reads a number, or numbers by state.
+func frameworkCount(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return fmt.Sprint(int(v))
+	case map[string]any:
+		m := map[string]int{}
+		for k, n := range v {
+			if f, ok := n.(float64); ok {
+				m[k] = int(f)
+			}
+		}
+		return counts(m)
+	}
+	return "none"
+}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/ringmaster-project/ringmaster/agent"
+	"github.com/ringmaster-project/ringmaster/master"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/rings"
+)
+
+// openMaster opens the master that s describes.
+func openMaster(s *settings, d *door.Door, log hclog.Logger) (*master.Master, error) {
+	layouts := map[string]rings.Layout{}
+	for kind, r := range s.rings {
+		layouts[kind] = rings.Layout{Name: kind, Bounds: r.bounds, Reach: r.reach}
+	}
+	return master.Open(master.Config{
+		Name: s.name, DataDir: s.dataDir, HTTP: s.http, Raft: s.raft,
+		BootstrapExpect: s.bootstrapExpect, Join: s.join,
+		OfferTimeout: s.offerTimeout, AgentTimeout: s.agentTimeout,
+		RemovalEvery: s.removalEvery, RemovalBurst: s.removalBurst,
+		Exclude: s.exclude, Rings: layouts, Version: Version, Door: d, Logger: log,
+	})
+}
+
+// openAgent opens the agent that s describes; endTasks says whether its tasks
+// end with it.
+func openAgent(s *settings, d *door.Door, log hclog.Logger, endTasks bool) (*agent.Agent, error) {
+	return agent.Open(agent.Config{
+		Name: s.name, Masters: s.masters, DataDir: s.dataDir, HTTP: s.http,
+		Resources: s.resources, Attributes: s.attributes, Policies: s.policies,
+		Version: Version, KillTasksOnClose: endTasks, Door: d, Logger: log,
+	})
+}

@@ -1,0 +1,171 @@
+package session
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// standing is a demand that still stands.
+type standing struct {
+	demand   offers.Demand
+	left     int  // units not known to be accepted, of a counted demand
+	doubtful int  // of these, units whose accept lost its answer; not stated again meanwhile
+	reopen   bool // some of them turned out free
+	number   uint64
+}
+
+// Demand states, replaces or (count 0) withdraws demands. Either all of them
+// are taken or, with an error that names the first bad one, none.
+func (s *Session) Demand(ds ...offers.Demand) error {
+	fresh := 0
+	for i := range ds {
+		if err := ds[i].Validate(); err != nil {
+			return offers.Errorf(offers.BadDemand, "%s", err)
+		}
+		if s.demands[ds[i].ID] == nil {
+			fresh++
+		}
+	}
+	if len(s.demands)+fresh > wire.MaxDemands {
+		return offers.Errorf(offers.TooLarge, "%d demands; a framework has at most %d", len(s.demands)+fresh, wire.MaxDemands)
+	}
+	for _, d := range ds {
+		if d.Count != nil && *d.Count == 0 {
+			delete(s.demands, d.ID)
+			continue
+		}
+		st := &standing{demand: d, number: s.number()}
+		if d.Count != nil {
+			st.left = *d.Count
+		}
+		s.demands[d.ID] = st
+	}
+	if s.live {
+		s.sendDemands(ds)
+	}
+	return nil
+}
+
+// Withdraw ends demands; unknown ones are skipped.
+func (s *Session) Withdraw(ids ...offers.DemandID) {
+	var none []offers.Demand
+	zero := 0
+	for _, id := range ids {
+		if s.demands[id] != nil {
+			delete(s.demands, id)
+			none = append(none, offers.Demand{ID: id, Count: &zero})
+		}
+	}
+	if s.live && len(none) > 0 {
+		s.sendDemands(none)
+	}
+}
+
+// Left returns the units of a counted demand that are not yet accepted, 0 for
+// one that is met or unknown, -1 for a standing demand without a count.
+func (s *Session) Left(id offers.DemandID) int {
+	st := s.demands[id]
+	switch {
+	case st == nil:
+		return 0
+	case st.demand.Count == nil:
+		return -1
+	}
+	return st.left
+}
+
+func (s *Session) restateDemands() {
+	var ds []offers.Demand
+	for _, st := range slices.SortedFunc(maps.Values(s.demands), byNumber) {
+		st.reopen = false
+		if d := st.unmet(); d.Count == nil || *d.Count > 0 {
+			ds = append(ds, d)
+		}
+	}
+	s.sendDemands(ds)
+}
+
+// unmet returns the demand as it is to be stated now.
+func (st *standing) unmet() offers.Demand {
+	d := st.demand
+	if d.Count != nil {
+		left := st.left - st.doubtful
+		d.Count = &left
+	}
+	return d
+}
+
+// settled says what a lost accept has come to for one unit of st.
+func (s *Session) settled(st *standing, state offers.State) {
+	if st == nil {
+		return
+	}
+	st.doubtful--
+	if state == offers.Dropped || state == offers.Rejected {
+		st.reopen = true
+	} else {
+		s.met(st)
+	}
+}
+
+// reopenDemands states the demands again of which lost accepts took nothing.
+// An accept in flight meanwhile is not left out: if it succeeds the demand
+// stands for too much until it is replaced or withdrawn, and what it brings is
+// declined; left out and refused, it would stand for too little for ever.
+func (s *Session) reopenDemands() {
+	var ds []offers.Demand
+	for _, st := range slices.SortedFunc(maps.Values(s.demands), byNumber) {
+		if st.reopen {
+			st.reopen = false
+			ds = append(ds, st.unmet())
+		}
+	}
+	s.sendDemands(ds)
+}
+
+// demandBytes bounds one demand message well below wire.MaxMessage.
+const demandBytes = 1 << 20
+
+func (s *Session) sendDemands(ds []offers.Demand) {
+	var part wire.DemandMessage
+	size, only := 0, ""
+	flush := func() {
+		request := "demand"
+		if len(part.Demands) == 1 {
+			request += ":" + only
+		}
+		if len(part.Demands) > 0 {
+			s.send(&part, request)
+		}
+		part, size = wire.DemandMessage{}, 0
+	}
+	for i := range ds {
+		raw, err := json.Marshal(&ds[i])
+		if err != nil {
+			s.show(Refused{Err: offers.Errorf(offers.BadDemand, "%s", err), Request: "demand", Demand: ds[i].ID})
+			continue
+		}
+		if size+len(raw) > demandBytes {
+			flush()
+		}
+		only, size = string(ds[i].ID), size+len(raw)+1
+		part.Demands = append(part.Demands, raw)
+	}
+	flush()
+}
+
+// met counts one accepted task against the demand it came from. A demand that
+// was replaced since then is another one.
+func (s *Session) met(st *standing) {
+	if st == nil || st.demand.Count == nil || st.left == 0 {
+		return
+	}
+	st.left--
+	if st.left == 0 && s.demands[st.demand.ID] == st {
+		delete(s.demands, st.demand.ID)
+	}
+}

@@ -1,0 +1,211 @@
+package session
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// task is one that may still change.
+type task struct {
+	state     offers.State
+	sent      *accept         // without an answer yet
+	from      *standing       // the demand it counts against when it is accepted
+	lost      bool            // its accept's answer was lost: it is being reconciled
+	durable   bool            // accepted, or updated by its agent
+	kill      *wire.Kill      // wanted until it has ended
+	shown     offers.UpdateID // the last one shown
+	unhandled int             // events of it that the author has not finished with
+	owed      offers.UpdateID // to acknowledge when they are
+}
+
+// State returns the last known state of a task.
+func (s *Session) State(id offers.TaskID) (offers.State, bool) {
+	if t := s.tasks[id]; t != nil {
+		return t.state, true
+	}
+	state, ok := s.ended.known[id]
+	return state, ok
+}
+
+// updated shows each update once. What was shown is acknowledged again when
+// it comes again, but only after the author has seen it.
+func (s *Session) updated(st offers.Status) {
+	if _, ok := s.ended.known[st.Task]; ok {
+		s.acknowledge(st.Task, st.UpdateID)
+		return
+	}
+	t := s.tasks[st.Task]
+	if t == nil {
+		t = &task{}
+		s.tasks[st.Task] = t
+	}
+	if t.state.Terminal() || st.UpdateID != "" && st.UpdateID == t.shown {
+		if t.unhandled > 0 {
+			t.owed = st.UpdateID
+		} else {
+			s.acknowledge(st.Task, st.UpdateID)
+		}
+		return
+	}
+	if t.sent != nil && unknown(st) {
+		return // the question overtook the accept; its own answer is to come
+	}
+	if t.lost {
+		t.lost = false
+		s.settled(t.from, st.State)
+		t.from = nil
+	}
+	t.state = st.State
+	if st.UpdateID != "" {
+		t.shown, t.durable = st.UpdateID, true
+	}
+	t.unhandled++
+	s.show(Updated{Status: st})
+	if t.kill != nil && t.sent == nil && !st.State.Terminal() && st.State != offers.Killing {
+		s.sendKill(st.Task, t)
+	}
+}
+
+// unknown reports whether st says that the task was never made durable.
+func unknown(st offers.Status) bool {
+	return st.State == offers.Dropped && st.Reason == offers.ReasonUnknownTask && st.UpdateID == ""
+}
+
+// Handled says that the author has finished with an update: it is
+// acknowledged now. Each Updated is handled once.
+func (s *Session) Handled(u Updated) {
+	id := u.Status.Task
+	s.acknowledge(id, u.Status.UpdateID)
+	t := s.tasks[id]
+	if t == nil || t.unhandled == 0 {
+		return
+	}
+	t.unhandled--
+	if t.unhandled > 0 {
+		return
+	}
+	if t.owed != u.Status.UpdateID {
+		s.acknowledge(id, t.owed)
+	}
+	t.owed = ""
+	if t.state.Terminal() {
+		delete(s.tasks, id)
+		s.ended.add(id, t.state)
+	}
+}
+
+func (s *Session) acknowledge(id offers.TaskID, update offers.UpdateID) {
+	if update != "" {
+		s.sendLive(&wire.Acknowledge{TaskID: id, UpdateID: update}, "")
+	}
+}
+
+// Kill ends a task, nil meaning the grace of its own. The wish is kept until
+// the task has ended, whatever becomes of this connection. A task whose accept
+// has no answer yet is killed once it has.
+func (s *Session) Kill(id offers.TaskID, grace *offers.Duration) {
+	if _, ok := s.ended.known[id]; ok {
+		return
+	}
+	t := s.tasks[id]
+	if t == nil {
+		t = &task{}
+		s.tasks[id] = t
+	}
+	if t.state.Terminal() {
+		return
+	}
+	t.kill = &wire.Kill{TaskID: id, Grace: grace}
+	if t.sent == nil && !t.lost {
+		s.sendKill(id, t)
+	}
+}
+
+func (s *Session) sendKill(id offers.TaskID, t *task) { s.sendLive(t.kill, "kill:"+string(id)) }
+
+// forgetKill drops a refused kill, and the task if nothing else is known of it.
+func (s *Session) forgetKill(id offers.TaskID) {
+	t := s.tasks[id]
+	if t == nil {
+		return
+	}
+	t.kill = nil
+	if t.state == "" && t.sent == nil && !t.lost {
+		delete(s.tasks, id)
+	}
+}
+
+// Reconcile asks for the states of tasks, of all when none are named. It ends
+// with one Reconciled and is asked again after a lost connection.
+func (s *Session) Reconcile(ids ...offers.TaskID) {
+	n := s.number()
+	s.reconciles[n] = ids
+	s.askReconcile(n, ids)
+}
+
+func (s *Session) askReconcile(n uint64, ids []offers.TaskID) {
+	if len(ids) == 0 {
+		s.sendLive(&wire.Reconcile{}, numbered("reconcile", n))
+		return
+	}
+	for len(ids) > reconcileIDs {
+		s.sendReconcile("settle", ids[:reconcileIDs])
+		ids = ids[reconcileIDs:]
+	}
+	s.sendLive(&wire.Reconcile{TaskIDs: ids}, numbered("reconcile", n))
+}
+
+// reconcileIDs bounds one reconcile well below wire.MaxMessage.
+const reconcileIDs = 10_000
+
+func (s *Session) sendReconcile(request string, ids []offers.TaskID) {
+	for len(ids) > 0 {
+		n := min(len(ids), reconcileIDs)
+		s.sendLive(&wire.Reconcile{TaskIDs: ids[:n]}, request)
+		ids = ids[n:]
+	}
+}
+
+// reconciled ends the caller's reconcile of that number. The session's own are
+// not shown: with them it is known what lost accepts have left of demands.
+func (s *Session) reconciled(request string) {
+	if request == "settle" {
+		s.reopenDemands()
+		return
+	}
+	number, ok := strings.CutPrefix(request, "reconcile:")
+	n, err := strconv.ParseUint(number, 10, 64)
+	if !ok || err != nil {
+		return
+	}
+	if _, asked := s.reconciles[n]; asked {
+		delete(s.reconciles, n)
+		s.show(Reconciled{})
+	}
+}
+
+// maxEnded bounds what is remembered of tasks that have ended, only to
+// acknowledge a resent update without showing it again. An update of an older
+// one is shown again: at least once is the promise.
+const maxEnded = 1 << 16
+
+// history remembers the last limit ended tasks.
+type history struct {
+	limit int
+	known map[offers.TaskID]offers.State
+	order []offers.TaskID // eldest first; may name forgotten ones
+}
+
+func (h *history) add(id offers.TaskID, state offers.State) {
+	h.known[id] = state
+	h.order = append(h.order, id)
+	for len(h.order) > h.limit {
+		delete(h.known, h.order[0])
+		h.order = h.order[1:]
+	}
+}
+
+func (h *history) forget(id offers.TaskID) { delete(h.known, id) }
