@@ -6,11 +6,13 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // replicated is what the loop needs of the replica.
@@ -47,13 +49,15 @@ type loop struct {
 	replica replicated
 	logger  hclog.Logger
 
-	inbox     chan func(*leadership) // run by the loop; nil leadership: not leading
+	inbox     chan func(*lead.Core) // run by the loop; nil: this master does not lead
 	proposed  chan proposal
 	committed chan outcome
 	stopped   chan struct{} // closed when the loop has ended
 
 	// Owned by the loop.
-	lead *leadership
+	core *lead.Core // nil while this master does not lead
+	term uint64     // of core
+	seen *picture   // the last one taken of core
 }
 
 // loopConfig is what the loop needs of the master's configuration.
@@ -69,15 +73,9 @@ type loopConfig struct {
 
 // proposal is one Raft entry on its way.
 type proposal struct {
-	lead   *leadership
-	batch  []step
+	core   *lead.Core
+	batch  []lead.Step
 	future *replica.Future
-}
-
-// step is one command and what follows once it is committed.
-type step struct {
-	command state.Command
-	then    func(state.Result) // may be nil
 }
 
 // outcome is a proposal that was decided.
@@ -90,7 +88,7 @@ type outcome struct {
 func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 	return &loop{
 		config: config, replica: r, logger: logger,
-		inbox:     make(chan func(*leadership), inboxSize),
+		inbox:     make(chan func(*lead.Core), inboxSize),
 		proposed:  make(chan proposal, pipelineSize),
 		committed: make(chan outcome, pipelineSize),
 		stopped:   make(chan struct{}),
@@ -118,17 +116,19 @@ func (l *loop) run(ctx context.Context) {
 		case leads := <-l.replica.LeadershipChanges():
 			l.stepDown("this master leads no more")
 			if leads {
-				l.lead = newLeadership(l, l.replica.Term())
+				l.begin()
 			}
 		case in := <-l.inbox:
-			in(l.lead)
+			l.handle(in)
 			l.drain()
 		case out := <-l.committed:
 			l.conclude(out)
 		case <-ticker.C:
-			if l.lead != nil {
-				l.lead.tick(time.Now())
-			}
+			l.handle(func(core *lead.Core) {
+				if core != nil {
+					core.Tick()
+				}
+			})
 		case <-due.C:
 		}
 		l.finishTurn(due)
@@ -140,7 +140,7 @@ func (l *loop) drain() {
 	for range turnSize {
 		select {
 		case in := <-l.inbox:
-			in(l.lead)
+			l.handle(in)
 		case out := <-l.committed:
 			l.conclude(out)
 		default:
@@ -149,32 +149,49 @@ func (l *loop) drain() {
 	}
 }
 
-// finishTurn lets the matcher decide, sends what it decided and proposes what
-// the turn collected.
+// handle runs one input, telling the core what time it is.
+func (l *loop) handle(in func(*lead.Core)) {
+	if l.core != nil {
+		l.core.At(time.Now())
+	}
+	in(l.core)
+}
+
+// begin starts to lead, from what is replicated.
+func (l *loop) begin() {
+	l.term = l.replica.Term()
+	master := wire.MasterInfo{Name: l.config.name, Address: l.config.address, Term: l.term}
+	l.core = lead.New(lead.Config{
+		Master: master, Match: l.config.match, AgentTimeout: l.config.agentTimeout,
+		RemovalEvery: l.config.removalEvery, RemovalBurst: l.config.removalBurst,
+	}, l.replica.State(), time.Now())
+}
+
+// finishTurn lets the core decide, and proposes what the turn collected.
 func (l *loop) finishTurn(due *time.Timer) {
-	lead := l.lead
-	if lead == nil {
+	if l.core == nil {
 		return
 	}
 	now := time.Now()
-	r := lead.match.Ready(now)
-	lead.sendReady(r)
-	batch := lead.turn
-	lead.turn = nil
-	for len(batch) > 0 {
+	l.core.At(now)
+	core, turn := l.core, l.core.Finish()
+	for _, n := range turn.Notes {
+		l.logger.Info(n.Text, n.Args...)
+	}
+	for batch := turn.Steps; len(batch) > 0; {
 		n := entrySize(batch)
 		commands := make([]state.Command, n)
 		for i := range commands {
-			commands[i] = batch[i].command
+			commands[i] = batch[i].Command
 		}
-		l.propose(proposal{lead, batch[:n], l.replica.Apply(lead.term, commands)})
+		l.propose(proposal{core, batch[:n], l.replica.Apply(l.term, commands)})
 		batch = batch[n:]
 	}
 	next := now.Add(time.Hour)
-	if at, ok := lead.match.Next(); ok {
-		next = at
+	if !turn.Next.IsZero() {
+		next = turn.Next
 	}
-	if r.More {
+	if turn.More {
 		next = now
 	}
 	due.Reset(max(next.Sub(now), 0))
@@ -189,10 +206,10 @@ const (
 
 // entrySize returns how many steps of a turn go into one entry: all of them,
 // save where a turn brought very many or very large ones.
-func entrySize(batch []step) int {
+func entrySize(batch []lead.Step) int {
 	weight := 0
 	for i := range batch {
-		weight += batch[i].command.Weight()
+		weight += batch[i].Command.Weight()
 		if i > 0 && (i == entryCommands || weight > entryWeight) {
 			return i
 		}
@@ -226,40 +243,35 @@ func (l *loop) awaitCommits() {
 // conclude acts on what was committed. After a failure nobody knows what the
 // others hold, so the soft state is dropped and built anew.
 func (l *loop) conclude(out outcome) {
-	if out.lead != l.lead || l.lead == nil {
+	if out.core != l.core || l.core == nil {
 		return
 	}
 	if out.err != nil {
 		l.logger.Warn("what was proposed could not be committed", "error", out.err)
 		l.stepDown("the masters did not agree")
 		if l.replica.VerifyLeader() == nil {
-			l.lead = newLeadership(l, l.replica.Term())
+			l.begin()
 		}
 		return
 	}
-	l.lead.dirty = true
-	for i, s := range out.batch {
-		l.lead.applied(&s.command, out.results[i])
-		if s.then != nil {
-			s.then(out.results[i])
-		}
-	}
+	l.core.At(time.Now())
+	l.core.Committed(out.batch, out.results, l.replica.State())
 }
 
 // stepDown drops everything that only a leader may hold. Frameworks and
 // agents find the next leader by themselves.
 func (l *loop) stepDown(reason string) {
-	if l.lead == nil {
+	if l.core == nil {
 		return
 	}
-	l.logger.Info("gives up the leadership", "term", l.lead.term, "reason", reason)
-	l.lead.close(reason)
-	l.lead = nil
+	l.logger.Info("gives up the leadership", "term", l.term, "reason", reason)
+	l.core.Close(reason)
+	l.core, l.seen = nil, nil
 }
 
 // enter hands an input to the loop and waits for room in its inbox; false
 // when the loop has ended.
-func (l *loop) enter(in func(*leadership)) bool {
+func (l *loop) enter(in func(*lead.Core)) bool {
 	select {
 	case l.inbox <- in:
 		return true
@@ -270,19 +282,19 @@ func (l *loop) enter(in func(*leadership)) bool {
 
 // ask runs query in the loop and waits for its answer or for ctx. The error is
 // not_leader where this master does not lead.
-func ask[T any](ctx context.Context, l *loop, query func(*leadership, func(T, error))) (T, error) {
+func ask[T any](ctx context.Context, l *loop, query func(*lead.Core, func(T, error))) (T, error) {
 	type answer struct {
 		value T
 		err   error
 	}
 	answers := make(chan answer, 1)
-	in := func(lead *leadership) {
+	in := func(core *lead.Core) {
 		var none T
-		if lead == nil {
+		if core == nil {
 			answers <- answer{none, errNotLeader()}
 			return
 		}
-		query(lead, func(v T, err error) { answers <- answer{v, err} })
+		query(core, func(v T, err error) { answers <- answer{v, err} })
 	}
 	var none T
 	select {

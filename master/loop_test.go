@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -354,19 +355,19 @@ func TestOperatorsCommandsReachTheMatcher(t *testing.T) {
 }
 
 func TestLargeTurnsAreCutIntoEntries(t *testing.T) {
-	big := step{command: state.Command{Put: &state.Put{Value: make([]byte, 1<<20)}}}
-	batch := make([]step, 40)
+	big := lead.Step{Command: state.Command{Put: &state.Put{Value: make([]byte, 1<<20)}}}
+	batch := make([]lead.Step, 40)
 	for i := range batch {
 		batch[i] = big
 	}
 	for len(batch) > 0 {
 		n := entrySize(batch)
-		if weight := n * big.command.Weight(); n < 1 || weight > entryWeight {
+		if weight := n * big.Command.Weight(); n < 1 || weight > entryWeight {
 			t.Fatalf("an entry takes %d of %d steps, %d bytes", n, len(batch), weight)
 		}
 		batch = batch[n:]
 	}
-	many := make([]step, entryCommands+1)
+	many := make([]lead.Step, entryCommands+1)
 	if n := entrySize(many); n != entryCommands {
 		t.Fatalf("an entry takes %d steps, want %d", n, entryCommands)
 	}

@@ -2,8 +2,8 @@ package master
 
 import (
 	"context"
-	"maps"
 
+	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -23,37 +23,22 @@ type picture struct {
 // picture returns the present picture; it is taken anew only when something
 // changed. The error is not_leader where this master does not lead.
 func (l *loop) picture(ctx context.Context) (*picture, error) {
-	return ask(ctx, l, func(lead *leadership, answer func(*picture, error)) {
-		if lead.dirty || lead.picture == nil {
-			lead.picture, lead.dirty = lead.takePicture(), false
+	return ask(ctx, l, func(core *lead.Core, answer func(*picture, error)) {
+		if l.seen == nil || core.Changed() {
+			o := core.Observe()
+			l.seen = &picture{o.State, o.Match, o.AgentOnline, o.Connected, o.TaskStates, l.term}
 		}
-		answer(lead.picture, nil)
+		answer(l.seen, nil)
 	})
-}
-
-func (lead *leadership) takePicture() *picture {
-	p := &picture{
-		State: lead.state(), Match: lead.match.View(), Term: lead.term,
-		AgentOnline: make(map[offers.AgentID]bool, len(lead.agents)),
-		Connected:   make(map[offers.FrameworkID]bool, len(lead.frameworks)),
-		TaskStates:  maps.Clone(lead.delivery.last),
-	}
-	for id := range lead.agents {
-		p.AgentOnline[id] = true
-	}
-	for id := range lead.frameworks {
-		p.Connected[id] = true
-	}
-	return p
 }
 
 // command commits commands of operators in one entry and waits for their
 // results, one each.
 func (l *loop) command(ctx context.Context, commands ...state.Command) ([]state.Result, error) {
-	return ask(ctx, l, func(lead *leadership, answer func([]state.Result, error)) {
+	return ask(ctx, l, func(core *lead.Core, answer func([]state.Result, error)) {
 		results := make([]state.Result, 0, len(commands))
 		for _, c := range commands {
-			lead.commit(c, func(r state.Result) {
+			core.Commit(c, func(r state.Result) {
 				if results = append(results, r); len(results) == len(commands) {
 					answer(results, nil)
 				}

@@ -2,8 +2,11 @@ package master
 
 import (
 	"errors"
-	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -11,18 +14,19 @@ import (
 
 // session is one websocket connection to a framework or an agent. Its reading
 // goroutine decodes and judges every message at the door, and hands what is
-// left to do to the loop; the loop answers through send.
+// left to do to the loop; the core answers through Send.
 type session struct {
 	loop      *loop
 	link      wire.Link
 	principal door.Principal
-	door      *door.Door
 	prefix    door.Action
 }
 
-// send queues one message. A link that can't take it is closed by itself, and
-// its reader then ends the session.
-func (s *session) send(m wire.Message, requestID string) {
+var _ lead.Peer = (*session)(nil)
+
+// Send implements [lead.Peer]. A link that can't take the message is closed by
+// itself, and its reader then ends the session.
+func (s *session) Send(m wire.Message, requestID string) {
 	frame, err := wire.Encode(m, requestID)
 	if err != nil {
 		s.loop.logger.Error("a message could not be written", "type", m.Type(), "error", err)
@@ -33,18 +37,18 @@ func (s *session) send(m wire.Message, requestID string) {
 	}
 }
 
-// refuse answers a request with an error.
+// End implements [lead.Peer]: it does not wait, since the loop must not; the
+// reader then does.
+func (s *session) End(reason string) { s.link.End(reason) }
+
+// refuse answers a message that the core never sees.
 func (s *session) refuse(err error, requestID string) {
 	var known *offers.Error
 	if !errors.As(err, &known) {
 		known = offers.Errorf(offers.Internal, "%s", err)
 	}
-	s.send(&wire.ErrorMessage{Code: known.Code, Message: known.Message}, requestID)
+	s.Send(&wire.ErrorMessage{Code: known.Code, Message: known.Message}, requestID)
 }
-
-// cut ends the connection without waiting, since the loop must not; its reader
-// then does.
-func (s *session) cut(reason string) { s.link.End(reason) }
 
 // read reads messages until the link ends. handle is called for each one that
 // could be read and may pass; it reports false to end the session.
@@ -56,24 +60,111 @@ func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, str
 		}
 		m, env, err := wire.Decode(vocabulary, frame)
 		if err == nil {
-			err = s.door.Admit(s.principal, s.prefix+door.Action(env.Type), "")
+			err = s.loop.config.door.Admit(s.principal, s.prefix+door.Action(env.Type), "")
 		}
-		switch {
-		case errors.Is(err, &offers.Error{Code: offers.UnknownType}):
-			// Newer peers may know more than we do.
+		if err != nil {
 			s.refuse(err, env.RequestID)
-		case err != nil:
-			s.refuse(err, env.RequestID)
-		case !handle(m, env.RequestID):
+		} else if !handle(m, env.RequestID) {
 			return
 		}
 	}
 }
 
-// printableName refuses names that are empty, too long or not printable.
-func printableName(field, name string) error {
-	if name == "" || len(name) > 256 || !offers.Printable(name) || strings.TrimSpace(name) == "" {
-		return offers.Errorf(offers.BadMessage, "%s is empty, not printable or longer than 256 bytes", field)
+// enter hands work to the core; where this master does not lead any more the
+// connection ends instead. It reports false when the loop has ended.
+func (s *session) enter(work func(*lead.Core), otherwise func()) bool {
+	return s.loop.enter(func(core *lead.Core) {
+		if core == nil {
+			s.End("this master leads no more")
+			otherwise()
+			return
+		}
+		work(core)
+	})
+}
+
+// serveFramework serves one framework's connection until it ends.
+func (l *loop) serveFramework(link wire.Link, p door.Principal) {
+	s := &session{loop: l, link: link, principal: p, prefix: door.Framework}
+	settled := make(chan struct{}, 1)
+	settle := func() {
+		select {
+		case settled <- struct{}{}:
+		default:
+		}
 	}
-	return nil
+	f := lead.NewFramework(s, settle)
+	done := make(chan struct{})
+	var beats sync.WaitGroup
+	beats.Go(func() { s.beat(done) })
+	s.read(wire.FromFramework, func(msg wire.Message, request string) bool {
+		if lead.ReadsState(msg) {
+			if err := l.replica.VerifyLeader(); err != nil {
+				s.refuse(err, request)
+				return true
+			}
+		}
+		work := f.Prepare(msg, request)
+		_, registers := msg.(*wire.Register)
+		if registers {
+			select { // what was left from a register that nobody waited for
+			case <-settled:
+			default:
+			}
+		}
+		if !s.enter(func(core *lead.Core) { core.Handle(f, work) }, settle) {
+			return false
+		}
+		if registers {
+			return s.await(settled)
+		}
+		return true
+	})
+	s.enter(func(core *lead.Core) { core.FrameworkEnded(f) }, func() {})
+	link.Close("the connection ended")
+	close(done)
+	beats.Wait()
+}
+
+// await holds what follows a register back until that is durable, so that a
+// framework need not wait for the answer before it goes on.
+func (s *session) await(settled <-chan struct{}) bool {
+	select {
+	case <-settled:
+		return true
+	case <-s.loop.stopped:
+		return false
+	}
+}
+
+// beat sends heartbeats until done is closed.
+func (s *session) beat(done <-chan struct{}) {
+	t := time.NewTicker(lead.FrameworkHeartbeat)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			s.Send(&wire.Heartbeat{}, "")
+		case <-done:
+			return
+		}
+	}
+}
+
+// serveAgent serves one agent's connection until it ends.
+func (l *loop) serveAgent(link wire.Link, p door.Principal) {
+	s := &session{loop: l, link: link, principal: p, prefix: door.Agent}
+	a := lead.NewAgent(s)
+	var heard atomic.Pointer[time.Time]
+	hear := func() { now := time.Now(); heard.Store(&now) }
+	hear()
+	s.read(wire.FromAgent, func(msg wire.Message, request string) bool {
+		hear()
+		if _, beat := msg.(*wire.Heartbeat); beat {
+			return true
+		}
+		return s.enter(func(core *lead.Core) { core.HandleAgent(a, msg, request) }, func() {})
+	})
+	s.enter(func(core *lead.Core) { core.AgentEnded(a, *heard.Load()) }, func() {})
+	link.Close("the connection ended")
 }

@@ -103,7 +103,7 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 			panic("match: an offer held room that is not there: " + err.Error())
 		}
 	})
-	launch := state.Task{Framework: o.Framework, Agent: a.info.ID, Policy: policy, Spec: t, Holding: h, Created: now}
+	launch := state.Task{Framework: o.Framework, Agent: a.info.ID, Policy: policy, Spec: t, Holding: h, Created: now.UTC()}
 	if f := m.frameworks[o.Framework]; f != nil {
 		launch.Role = f.role
 	}
@@ -153,7 +153,7 @@ func (m *Matcher) Decline(id offers.FrameworkID, ids []offers.OfferID, refuse ti
 }
 
 func report(id offers.TaskID, s offers.State, reason, message string, now time.Time) offers.Status {
-	return offers.Status{Task: id, State: s, Reason: reason, Message: message, Time: now}
+	return offers.Status{Task: id, State: s, Reason: reason, Message: message, Time: now.UTC()}
 }
 
 func asError(err error) *offers.Error {

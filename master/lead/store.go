@@ -1,4 +1,4 @@
-package master
+package lead
 
 import (
 	"encoding/json"
@@ -10,46 +10,49 @@ import (
 
 const maxKey = 512 // bytes of a key in a framework's store
 
-// prepareStore answers requests to the framework's durable store. Reads go
-// through a check of the leadership, which the session waits for.
-func (s *frameworkSession) prepareStore(m *wire.StateRequest, request string) func(*leadership) {
+// ReadsState reports whether a message reads what is replicated and so needs a
+// check of the leadership before it is handled.
+func ReadsState(m wire.Message) bool {
+	r, ok := m.(*wire.StateRequest)
+	return ok && (r.Op == "get" || r.Op == "list")
+}
+
+// prepareStore answers requests to the framework's durable store.
+func (s *Framework) prepareStore(m *wire.StateRequest, request string) Work {
 	err := validStoreRequest(m)
-	if err == nil && (m.Op == "get" || m.Op == "list") {
-		err = s.loop.replica.VerifyLeader()
-	}
-	return func(lead *leadership) {
+	return func(c *Core) {
 		if err != nil {
-			s.refuse(err, request)
+			refuse(s.peer, err, request)
 			return
 		}
 		answer := &wire.StateAnswer{Op: m.Op, Key: m.Key}
 		switch m.Op {
 		case "get":
-			e := lead.state().Entry(s.id, m.Key)
+			e := c.state().Entry(s.id, m.Key)
 			answer.Value, answer.Version = json.RawMessage(e.Value), e.Version
-			s.send(answer, request)
+			s.peer.Send(answer, request)
 		case "list":
 			answer.Keys = []string{}
-			for key := range lead.state().Keys(s.id, m.Key) {
+			for key := range c.state().Keys(s.id, m.Key) {
 				answer.Keys = append(answer.Keys, key)
 			}
-			s.send(answer, request)
+			s.peer.Send(answer, request)
 		case "put":
-			lead.commit(state.Command{Put: &state.Put{Framework: s.id, Key: m.Key, Value: m.Value, Version: m.Version}}, s.answerStore(answer, request))
+			c.Commit(state.Command{Put: &state.Put{Framework: s.id, Key: m.Key, Value: m.Value, Version: m.Version}}, s.answerStore(answer, request))
 		case "delete":
-			lead.commit(state.Command{Delete: &state.Delete{Framework: s.id, Key: m.Key, Version: m.Version}}, s.answerStore(answer, request))
+			c.Commit(state.Command{Delete: &state.Delete{Framework: s.id, Key: m.Key, Version: m.Version}}, s.answerStore(answer, request))
 		}
 	}
 }
 
-func (s *frameworkSession) answerStore(answer *wire.StateAnswer, request string) func(state.Result) {
+func (s *Framework) answerStore(answer *wire.StateAnswer, request string) func(state.Result) {
 	return func(r state.Result) {
 		if r.Err != nil {
-			s.refuse(r.Err, request)
+			refuse(s.peer, r.Err, request)
 			return
 		}
 		answer.Version, _ = r.Value.(uint64)
-		s.send(answer, request)
+		s.peer.Send(answer, request)
 	}
 }
 

@@ -1,4 +1,4 @@
-package master
+package lead
 
 import (
 	"container/heap"

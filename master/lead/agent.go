@@ -1,0 +1,195 @@
+package lead
+
+import (
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// Agent is one connection of one agent.
+type Agent struct {
+	peer  Peer
+	id    offers.AgentID // once registered
+	ended bool
+	known map[offers.TaskRef]wire.AgentTask // what it listed when it registered
+}
+
+// NewAgent returns a connection that has not registered yet.
+func NewAgent(peer Peer) *Agent { return &Agent{peer: peer} }
+
+// HandleAgent runs one message of an agent.
+func (c *Core) HandleAgent(s *Agent, msg wire.Message, request string) {
+	if s.ended {
+		s.peer.End("the agent connected anew")
+		return
+	}
+	c.dirty = true
+	switch m := msg.(type) {
+	case *wire.RegisterAgent:
+		s.register(c, m, request)
+	case *wire.Statuses:
+		if s.id == "" {
+			refuse(s.peer, offers.Errorf(offers.NotRegistered, "the first message of a connection is register"), request)
+			return
+		}
+		for i := range m.Statuses {
+			c.reported(s, &m.Statuses[i])
+		}
+	}
+}
+
+// register enters the agent.
+func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
+	if s.known != nil {
+		refuse(s.peer, offers.Errorf(offers.BadMessage, "this connection is registered already"), request)
+		return
+	}
+	if err := m.Agent.Validate(); err != nil {
+		refuse(s.peer, offers.Errorf(offers.BadMessage, "register: %s", err), request)
+		return
+	}
+	s.known = make(map[offers.TaskRef]wire.AgentTask, len(m.Tasks))
+	for _, t := range m.Tasks {
+		s.known[t.TaskRef] = t
+	}
+	c.Commit(state.Command{RegisterAgent: &state.RegisterAgent{Agent: m.Agent, Time: c.wall()}}, func(r state.Result) {
+		if r.Err != nil {
+			s.known = nil
+			refuse(s.peer, r.Err, request)
+			return
+		}
+		s.admitted(c, r.Value.(*state.Agent), request)
+	})
+}
+
+// admitted begins the service once the registration is durable: the agent
+// learns what it must forget, gets the launches and kills it missed, and is
+// offered from now on.
+func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
+	if s.ended {
+		return
+	}
+	if old := c.agents[a.ID]; old != nil {
+		old.ended = true
+		old.peer.End("the agent connected anew")
+	}
+	s.id = a.ID
+	c.agents[a.ID] = s
+	delete(c.silent, a.ID)
+	c.match.AgentOnline(a.ID, true)
+	c.note("agent registered", "agent", a.ID, "name", a.Name, "tasks", len(s.known))
+
+	answer := &wire.AgentRegistered{AgentID: a.ID, Master: c.config.Master, Heartbeat: offers.Duration(c.config.AgentHeartbeat())}
+	for ref := range s.known {
+		if t := c.state().Task(ref); t == nil || t.Agent != a.ID || t.End != nil && t.Acknowledged {
+			answer.Forget = append(answer.Forget, ref)
+		}
+	}
+	s.peer.Send(answer, request)
+	for t := range c.state().LiveTasksOn(a.ID) {
+		listed, has := s.known[t.Ref()]
+		if !has {
+			s.sendLaunch(c, t)
+		} else {
+			c.returned(t, listed.State)
+		}
+		if t.Kill != nil {
+			c.orderKill(t.Ref())
+		}
+	}
+	for t := range c.state().UnacknowledgedOn(a.ID) {
+		if _, has := s.known[t.Ref()]; !has && t.End != nil {
+			c.deliverEnd(t)
+		}
+	}
+}
+
+// AgentEnded follows the end of a connection that was last heard at heard.
+func (c *Core) AgentEnded(s *Agent, heard time.Time) {
+	if s.ended {
+		return
+	}
+	s.ended = true
+	if s.id == "" || c.agents[s.id] != s {
+		return
+	}
+	delete(c.agents, s.id)
+	c.match.AgentOnline(s.id, false)
+	c.silent[s.id] = heard
+	c.dirty = true
+	c.note("agent disconnected", "agent", s.id)
+}
+
+// agentStateSet follows a change of an agent's state.
+func (c *Core) agentStateSet(id offers.AgentID) {
+	a := c.state().Agent(id)
+	if a == nil {
+		return
+	}
+	switch a.State {
+	case offers.AgentGone:
+		c.agentGone(id)
+		return
+	case offers.AgentUnreachable:
+		c.agentUnreachable(id)
+	case offers.AgentDraining:
+		for t := range c.state().LiveTasksOn(id) {
+			if t.Kill == nil {
+				c.Commit(state.Command{KillTask: &state.KillTask{Ref: t.Ref(), Order: state.KillOrder{Reason: "drain", Time: c.wall()}}}, nil)
+			}
+		}
+	}
+	c.match.AgentChanged(a)
+}
+
+// agentGone ends everything of an agent that will not come back.
+func (c *Core) agentGone(id offers.AgentID) {
+	delete(c.silent, id)
+	if s := c.agents[id]; s != nil {
+		delete(c.agents, id)
+		s.ended = true
+		refuse(s.peer, offers.Errorf(offers.UnknownAgent, "agent %s was removed", id), "")
+		s.peer.End("the agent was removed")
+	}
+	if a := c.state().Agent(id); a != nil {
+		c.match.AgentChanged(a)
+	}
+	for t := range c.state().UnacknowledgedOn(id) {
+		if t.End != nil {
+			c.deliverEnd(t)
+		}
+	}
+}
+
+// agentUnreachable tells the frameworks that the agent's tasks are out of
+// sight, and delivers the ends it can't deliver itself any more.
+func (c *Core) agentUnreachable(id offers.AgentID) {
+	for t := range c.state().LiveTasksOn(id) {
+		c.update(t.Ref(), offers.Status{
+			Task: t.Spec.ID, Agent: id, State: offers.Unreachable, UpdateID: c.delivery.makeID(),
+			Reason: offers.ReasonAgentAway, Message: "the agent does not answer", Time: c.wall(),
+		}, false)
+	}
+	for t := range c.state().UnacknowledgedOn(id) {
+		if t.End != nil {
+			c.deliverEnd(t)
+		}
+	}
+}
+
+// returned says that a task is back in sight after its agent was unreachable,
+// and remembers what the agent says of it.
+func (c *Core) returned(t *state.Task, now offers.State) {
+	last, known := c.delivery.last[t.Ref()]
+	status := offers.Status{Task: t.Spec.ID, Agent: t.Agent, State: now, Time: c.wall()}
+	switch {
+	case now.Terminal() || !now.Known():
+	case known && last.State == offers.Unreachable:
+		status.UpdateID = c.delivery.makeID()
+		c.update(t.Ref(), status, false)
+	case !known:
+		c.delivery.last[t.Ref()] = status
+	}
+}

@@ -1,0 +1,294 @@
+package lead
+
+import (
+	"slices"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// Config of a core. It does not change while it lives.
+type Config struct {
+	Master       wire.MasterInfo // this master, as peers see it
+	Match        match.Config
+	AgentTimeout time.Duration // silence after which an agent is unreachable
+	RemovalEvery time.Duration // how often one agent may be given up at most
+	RemovalBurst int           // how many at once
+}
+
+// FrameworkHeartbeat is how often frameworks are to hear from the master.
+const FrameworkHeartbeat = 5 * time.Second
+
+// AgentHeartbeat is how often agents are to send a heartbeat.
+func (c *Config) AgentHeartbeat() time.Duration { return min(5*time.Second, c.AgentTimeout/4) }
+
+// Peer is the connection to a framework or an agent, as the core sees it.
+// Neither method waits or fails: a connection that can't take a message ends.
+type Peer interface {
+	Send(m wire.Message, requestID string)
+	End(reason string)
+}
+
+// Step is one command of a turn and what follows once it is committed.
+type Step struct {
+	Command state.Command
+	then    func(state.Result) // may be nil
+}
+
+// Note is one line for the log: a change of state that operators want to see.
+type Note struct {
+	Text string
+	Args []any // key, value, ...
+}
+
+// Core is everything that exists only while this master leads, for one term.
+// It is built from the replicated state. Not safe for concurrent use: the
+// master's loop owns it.
+type Core struct {
+	config     Config
+	now        time.Time // of the input that is handled
+	committed  *state.State
+	match      *match.Matcher
+	frameworks map[offers.FrameworkID]*Framework
+	agents     map[offers.AgentID]*Agent
+	silent     map[offers.AgentID]time.Time // agents without session, since when
+	deadlines  map[offers.FrameworkID]time.Time
+	delivery   *delivery
+	removals   *rate.Limiter
+	turn       []Step // commands collected in this turn
+	notes      []Note
+	dirty      bool // something changed since Observe
+}
+
+// New begins the term of config.Master with what was committed before it.
+// Frameworks that were connected to the leader before get their deadline from
+// now; agents are given the agent timeout to show up.
+func New(config Config, s *state.State, now time.Time) *Core {
+	term := config.Master.Term
+	c := &Core{
+		config: config, now: now, committed: s, dirty: true,
+		match:      match.New(config.Match, s, term),
+		frameworks: map[offers.FrameworkID]*Framework{},
+		agents:     map[offers.AgentID]*Agent{},
+		silent:     map[offers.AgentID]time.Time{},
+		deadlines:  map[offers.FrameworkID]time.Time{},
+		delivery:   newDelivery(term),
+		removals:   rate.NewLimiter(rate.Every(config.RemovalEvery), config.RemovalBurst),
+	}
+	for f := range s.Frameworks() {
+		switch {
+		case f.Removed:
+		case f.Deadline.IsZero():
+			c.Commit(state.Command{DisconnectFramework: &state.DisconnectFramework{ID: f.ID, Deadline: c.wall().Add(f.FailoverTimeout)}}, nil)
+		default:
+			c.deadlines[f.ID] = f.Deadline
+		}
+	}
+	for a := range s.Agents() {
+		if a.State == offers.AgentGone {
+			for t := range s.UnacknowledgedOn(a.ID) {
+				c.deliverEnd(t)
+			}
+			continue
+		}
+		if a.State != offers.AgentUnreachable {
+			c.silent[a.ID] = now
+		}
+	}
+	return c
+}
+
+// At says what time it is for the inputs that follow. It is to be called
+// before every input with a time that never goes back.
+func (c *Core) At(now time.Time) { c.now = now }
+
+// wall is the present time as it is recorded and sent.
+func (c *Core) wall() time.Time { return c.now.UTC() }
+
+// Close ends all connections.
+func (c *Core) Close(reason string) {
+	for _, s := range c.frameworks {
+		s.peer.End(reason)
+	}
+	for _, s := range c.agents {
+		s.peer.End(reason)
+	}
+}
+
+// Commit adds a command to the turn. Once it is committed everybody's view of
+// its effect is brought up to date, and then, which may be nil, does what only
+// the caller knows.
+func (c *Core) Commit(command state.Command, then func(state.Result)) {
+	c.turn = append(c.turn, Step{command, then})
+}
+
+// Turn is what a turn came to.
+type Turn struct {
+	Steps []Step // to be made durable, in order, and answered with Committed
+	Notes []Note
+	More  bool      // there is more to decide already
+	Next  time.Time // when to finish a turn even without input; zero: never
+}
+
+// Finish ends a turn: the matcher decides, offers and rescinds are sent, and
+// what is to be made durable is returned.
+func (c *Core) Finish() Turn {
+	r := c.match.Ready(c.now)
+	c.sendReady(r)
+	t := Turn{Steps: c.turn, Notes: c.notes, More: r.More}
+	c.turn, c.notes = nil, nil
+	t.Next, _ = c.match.Next()
+	return t
+}
+
+// Committed acts on steps that were committed, with their results, in the
+// order in which Finish returned them. s is the state after them, or later.
+func (c *Core) Committed(steps []Step, results []state.Result, s *state.State) {
+	c.committed, c.dirty = s, true
+	for i := range steps {
+		c.applied(&steps[i].Command, results[i])
+		if steps[i].then != nil {
+			steps[i].then(results[i])
+		}
+	}
+}
+
+func (c *Core) note(text string, args ...any) { c.notes = append(c.notes, Note{text, args}) }
+
+// applied brings the soft state up to date with one committed command.
+func (c *Core) applied(done *state.Command, r state.Result) {
+	if r.Err != nil {
+		if done.Launch != nil {
+			c.match.Ended(done.Launch.Task.Ref())
+		}
+		return
+	}
+	switch {
+	case done.RegisterAgent != nil:
+		if r.Gone != nil { // the agent that had the name before
+			c.agentGone(r.Gone.ID)
+		}
+		c.match.AgentChanged(r.Value.(*state.Agent))
+	case done.SetAgentState != nil:
+		c.agentStateSet(done.SetAgentState.ID)
+	case done.RegisterFramework != nil:
+		f := r.Value.(*state.Framework)
+		c.match.FrameworkKnown(f)
+		delete(c.deadlines, f.ID)
+	case done.DisconnectFramework != nil:
+		if c.frameworks[done.DisconnectFramework.ID] == nil {
+			c.deadlines[done.DisconnectFramework.ID] = done.DisconnectFramework.Deadline
+		}
+	case done.RemoveFramework != nil:
+		c.frameworkRemoved(done.RemoveFramework.ID)
+	case done.SetRole != nil:
+		c.match.RoleChanged(done.SetRole.Role, done.SetRole.Settings)
+	case done.EndTask != nil:
+		c.taskEnded(done.EndTask.Ref)
+	case done.KillTask != nil:
+		c.orderKill(done.KillTask.Ref)
+	}
+}
+
+// Tick does what is overdue. It is to be called every second or so.
+func (c *Core) Tick() {
+	now := c.now
+	for _, s := range c.delivery.due(now) {
+		c.sendUpdate(s, now)
+	}
+	for id, at := range c.deadlines {
+		if !at.After(now) {
+			delete(c.deadlines, id)
+			c.Commit(state.Command{RemoveFramework: &state.RemoveFramework{ID: id, Time: c.wall()}}, nil)
+		}
+	}
+	c.markUnreachable(now)
+	c.finishDrains()
+}
+
+// markUnreachable gives up on agents that were silent for too long, eldest
+// silence first and no faster than the removal rate, so that a fault of the
+// network does not empty the cluster.
+func (c *Core) markUnreachable(now time.Time) {
+	var late []offers.AgentID
+	for id, since := range c.silent {
+		if now.Sub(since) >= c.config.AgentTimeout {
+			late = append(late, id)
+		}
+	}
+	slices.SortFunc(late, func(a, b offers.AgentID) int {
+		return c.silent[a].Compare(c.silent[b])
+	})
+	for _, id := range late {
+		if !c.removals.AllowN(now, 1) {
+			return
+		}
+		delete(c.silent, id)
+		c.note("agent is unreachable", "agent", id)
+		c.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: id, State: offers.AgentUnreachable, Time: c.wall()}}, nil)
+	}
+}
+
+// finishDrains marks draining agents drained once nothing runs on them.
+func (c *Core) finishDrains() {
+	s := c.state()
+	for id := range c.agents {
+		if a := s.Agent(id); a == nil || a.State != offers.AgentDraining {
+			continue
+		}
+		live := false
+		for range s.LiveTasksOn(id) {
+			live = true
+			break
+		}
+		if !live {
+			c.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: id, State: offers.AgentDrained, Time: c.wall()}}, nil)
+		}
+	}
+}
+
+// state is what was committed, as of the last Committed.
+func (c *Core) state() *state.State { return c.committed }
+
+// sendReady sends what the matcher decided, one message a framework.
+func (c *Core) sendReady(r match.Ready) {
+	if len(r.Offers)+len(r.Rescinds) > 0 {
+		c.dirty = true
+	}
+	for _, rescind := range r.Rescinds {
+		if s := c.frameworks[rescind.Framework]; s != nil {
+			s.peer.Send(&wire.Rescind{OfferIDs: rescind.Offers, Reason: rescind.Reason}, "")
+		}
+	}
+	byFramework := map[offers.FrameworkID]*wire.OffersMessage{}
+	var order []offers.FrameworkID
+	for _, o := range r.Offers {
+		m := byFramework[o.Framework]
+		if m == nil {
+			m = &wire.OffersMessage{}
+			byFramework[o.Framework] = m
+			order = append(order, o.Framework)
+		}
+		m.Offers = append(m.Offers, c.wireOffer(o))
+	}
+	for _, id := range order {
+		if s := c.frameworks[id]; s != nil {
+			s.peer.Send(byFramework[id], "")
+		}
+	}
+}
+
+// wireOffer returns an offer as its framework sees it.
+func (c *Core) wireOffer(o *offers.Offer) wire.Offer {
+	ring := o.Ring
+	out := wire.Offer{ID: o.ID, Resources: wire.MakeOffered(o), DemandID: o.Demand, Ring: &ring, Expires: o.Expires.UTC()}
+	if a := c.state().Agent(o.Agent); a != nil {
+		out.Agent = wire.OfferAgent{ID: a.ID, Name: a.Name, Host: a.Host, Address: a.Address, Attributes: a.Attributes}
+	}
+	return out
+}

@@ -1,0 +1,171 @@
+package lead
+
+import (
+	"errors"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// Framework is one connection of one framework.
+type Framework struct {
+	peer    Peer
+	settled func() // called once for each register, when it was answered
+
+	id    offers.FrameworkID // once registered
+	user  string
+	ended bool
+}
+
+// NewFramework returns a connection that has not registered yet. settled is
+// called in the core's turn each time a register was answered, so that the
+// shell can hold back what follows one until then.
+func NewFramework(peer Peer, settled func()) *Framework {
+	return &Framework{peer: peer, settled: settled}
+}
+
+// Work is a message that was read and judged, ready to be run in the core.
+type Work func(*Core)
+
+// Handle runs one message of a framework.
+func (c *Core) Handle(s *Framework, work Work) {
+	if s.ended {
+		s.peer.End("another connection took over")
+		s.settled()
+		return
+	}
+	c.dirty = true
+	work(c)
+}
+
+// refuse answers a request with an error.
+func refuse(p Peer, err error, requestID string) {
+	var known *offers.Error
+	if !errors.As(err, &known) {
+		known = offers.Errorf(offers.Internal, "%s", err)
+	}
+	p.Send(&wire.ErrorMessage{Code: known.Code, Message: known.Message}, requestID)
+}
+
+// registered wraps work that needs a registered framework.
+func (s *Framework) registered(request string, work Work) Work {
+	return func(c *Core) {
+		if s.id == "" {
+			refuse(s.peer, offers.Errorf(offers.NotRegistered, "the first message of a connection is register"), request)
+			return
+		}
+		work(c)
+	}
+}
+
+// register enters the framework. One that comes back with its id takes over
+// from its older connection.
+func (s *Framework) register(c *Core, in wire.FrameworkInfo, request string) {
+	if err := s.mayRegister(c, in.ID); err != nil {
+		refuse(s.peer, err, request)
+		s.settled()
+		return
+	}
+	timeout := wire.DefaultFailoverTimeout
+	if in.FailoverTimeout != nil {
+		timeout = *in.FailoverTimeout
+	}
+	c.Commit(state.Command{RegisterFramework: &state.RegisterFramework{
+		ID: in.ID, Name: in.Name, Role: in.Role, User: in.User, Capabilities: in.Capabilities, Labels: in.Labels,
+		FailoverTimeout: timeout.Std(), Time: c.wall(),
+	}}, func(r state.Result) {
+		defer s.settled()
+		if r.Err != nil {
+			refuse(s.peer, r.Err, request)
+			return
+		}
+		s.admitted(c, r.Value.(*state.Framework), request)
+	})
+}
+
+// mayRegister refuses a second register of a connection, and ids that are
+// unknown or whose framework has ended.
+func (s *Framework) mayRegister(c *Core, id offers.FrameworkID) error {
+	if s.id != "" {
+		return offers.Errorf(offers.BadMessage, "this connection is registered already")
+	}
+	if id == "" {
+		return nil
+	}
+	f := c.state().Framework(id)
+	switch {
+	case f == nil && !c.state().Forgotten(id):
+		return offers.Errorf(offers.UnknownFramework, "framework %.100q is not known here", id)
+	case f == nil || f.Removed:
+		return offers.Errorf(offers.FrameworkRemoved, "framework %s has ended; register without an id", id)
+	}
+	return nil
+}
+
+// admitted begins the service once the registration is durable.
+func (s *Framework) admitted(c *Core, f *state.Framework, request string) {
+	if s.ended { // it went away meanwhile
+		c.disconnected(f)
+		return
+	}
+	if old := c.frameworks[f.ID]; old != nil {
+		old.ended = true
+		refuse(old.peer, offers.Errorf(offers.FailedOver, "another connection registered as framework %s", f.ID), "")
+		old.peer.End("failed over")
+	}
+	s.id, s.user = f.ID, f.User
+	c.frameworks[f.ID] = s
+	c.match.FrameworkOnline(f.ID, true)
+	s.peer.Send(&wire.Registered{FrameworkID: f.ID, Master: c.config.Master, Heartbeat: offers.Duration(FrameworkHeartbeat)}, request)
+	c.note("framework registered", "framework", f.ID, "name", f.Name, "role", string(f.Role))
+	c.sendWaiting(f.ID)
+}
+
+// FrameworkEnded follows the end of a connection.
+func (c *Core) FrameworkEnded(s *Framework) {
+	if s.ended {
+		return
+	}
+	s.ended = true
+	if s.id == "" || c.frameworks[s.id] != s {
+		return
+	}
+	delete(c.frameworks, s.id)
+	c.match.FrameworkOnline(s.id, false)
+	c.delivery.pauseAll(s.id)
+	c.dirty = true
+	if f := c.state().Framework(s.id); f != nil {
+		c.disconnected(f)
+	}
+}
+
+// disconnected starts the time in which a framework may come back.
+func (c *Core) disconnected(f *state.Framework) {
+	if f.Removed {
+		return
+	}
+	c.note("framework disconnected", "framework", f.ID, "failover_timeout", f.FailoverTimeout)
+	c.Commit(state.Command{DisconnectFramework: &state.DisconnectFramework{
+		ID: f.ID, Deadline: c.wall().Add(f.FailoverTimeout),
+	}}, nil)
+}
+
+// frameworkRemoved ends everything of a framework that is no more.
+func (c *Core) frameworkRemoved(id offers.FrameworkID) {
+	delete(c.deadlines, id)
+	c.note("framework removed", "framework", id)
+	for t := range c.state().TasksOf(id) {
+		if t.End == nil {
+			c.orderKill(t.Ref())
+		}
+	}
+	c.match.FrameworkRemoved(id)
+	c.delivery.forgetFramework(id)
+	if s := c.frameworks[id]; s != nil {
+		delete(c.frameworks, id)
+		s.ended = true
+		refuse(s.peer, offers.Errorf(offers.FrameworkRemoved, "framework %s has ended", id), "")
+		s.peer.End("the framework has ended")
+	}
+}

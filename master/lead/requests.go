@@ -1,0 +1,236 @@
+package lead
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// Prepare decodes and validates a message and returns what is left to do in
+// the core. It changes nothing, so it may run beside the core.
+func (s *Framework) Prepare(msg wire.Message, request string) Work {
+	switch m := msg.(type) {
+	case *wire.Register:
+		return s.prepareRegister(m, request)
+	case *wire.DemandMessage:
+		return s.registered(request, s.prepareDemands(m, request))
+	case *wire.Accept:
+		return s.registered(request, s.prepareAccept(m, request))
+	case *wire.Decline:
+		hide := wire.DefaultRefuse
+		if m.Refuse != nil {
+			hide = *m.Refuse
+		}
+		return s.registered(request, func(c *Core) {
+			c.match.Decline(s.id, m.OfferIDs, hide.Std(), c.now)
+		})
+	case *wire.Suppress:
+		return s.registered(request, func(c *Core) { c.match.Suppress(s.id) })
+	case *wire.Revive:
+		return s.registered(request, func(c *Core) { c.match.Revive(s.id) })
+	case *wire.Kill:
+		return s.registered(request, func(c *Core) { s.kill(c, m, request) })
+	case *wire.Acknowledge:
+		return s.registered(request, func(c *Core) {
+			c.acknowledge(offers.TaskRef{Framework: s.id, Task: m.TaskID}, m.UpdateID)
+		})
+	case *wire.Reconcile:
+		return s.registered(request, func(c *Core) { s.reconcile(c, m, request) })
+	case *wire.StateRequest:
+		return s.registered(request, s.prepareStore(m, request))
+	case *wire.TaskMessage:
+		return s.registered(request, func(c *Core) { s.message(c, m, request) })
+	case *wire.Teardown:
+		return s.registered(request, func(c *Core) {
+			c.Commit(state.Command{RemoveFramework: &state.RemoveFramework{ID: s.id, Time: c.wall()}}, nil)
+		})
+	default:
+		return func(*Core) {}
+	}
+}
+
+func (s *Framework) prepareRegister(m *wire.Register, request string) Work {
+	in := m.Framework
+	err := printableName("framework.name", in.Name)
+	if in.Role == "" {
+		in.Role = DefaultRole
+	}
+	if rerr := in.Role.Validate(); err == nil && rerr != nil {
+		err = offers.Errorf(offers.BadMessage, "framework.role: %s", rerr)
+	}
+	if err == nil && len(in.Labels)+len(in.Capabilities) > 256 {
+		err = offers.Errorf(offers.BadMessage, "framework: more than 256 labels and capabilities")
+	}
+	return func(c *Core) {
+		if err != nil {
+			refuse(s.peer, err, request)
+			s.settled()
+			return
+		}
+		s.register(c, in, request)
+	}
+}
+
+// DefaultRole is the role of frameworks that name none.
+const DefaultRole offers.Role = "default"
+
+// prepareDemands reads each demand on its own: a bad one is refused alone.
+func (s *Framework) prepareDemands(m *wire.DemandMessage, request string) Work {
+	var good []offers.Demand
+	var bad []error
+	for _, raw := range m.Demands {
+		var d offers.Demand
+		if err := json.Unmarshal(raw, &d); err != nil {
+			bad = append(bad, offers.Errorf(offers.BadDemand, "%s", err))
+			continue
+		}
+		good = append(good, d)
+	}
+	if len(m.Demands) == 0 {
+		bad = append(bad, offers.Errorf(offers.BadDemand, "demands is empty or missing"))
+	}
+	return func(c *Core) {
+		for _, err := range bad {
+			refuse(s.peer, err, request)
+		}
+		for _, d := range good {
+			if c.match.Demands(s.id) >= wire.MaxDemands && !c.match.HasDemand(s.id, d.ID) {
+				refuse(s.peer, offers.Errorf(offers.TooLarge, "demand %s: a framework has at most %d demands", d.ID, wire.MaxDemands), request)
+				continue
+			}
+			c.match.Demand(s.id, d)
+		}
+	}
+}
+
+// prepareAccept reads each task on its own: a bad one is rejected alone.
+func (s *Framework) prepareAccept(m *wire.Accept, request string) Work {
+	drafts := make([]match.Draft, len(m.Tasks))
+	for i, raw := range m.Tasks {
+		drafts[i] = readTask(raw)
+	}
+	var hide time.Duration
+	if m.Refuse != nil {
+		hide = m.Refuse.Std()
+	}
+	return func(c *Core) {
+		inUse := func(id offers.TaskID) bool {
+			ref := offers.TaskRef{Framework: s.id, Task: id}
+			t := c.state().Task(ref)
+			return c.match.Holds(ref) || t != nil && !(t.End != nil && t.Acknowledged)
+		}
+		acc := c.match.Accept(s.id, m.OfferIDs, drafts, hide, inUse, c.now)
+		for _, err := range acc.Errors {
+			refuse(s.peer, err, request)
+		}
+		for _, u := range acc.Updates {
+			s.peer.Send(&wire.Update{Status: u}, request)
+		}
+		s.launch(c, acc, request)
+	}
+}
+
+// readTask decodes and validates one task, keeping its id where it has one.
+func readTask(raw json.RawMessage) match.Draft {
+	var t offers.Task
+	err := json.Unmarshal(raw, &t)
+	if err == nil {
+		err = t.Validate()
+	}
+	if err == nil {
+		return match.Draft{Task: t}
+	}
+	var named struct {
+		ID offers.TaskID `json:"id"`
+	}
+	if json.Unmarshal(raw, &named) != nil || named.ID.Validate() != nil {
+		return match.Draft{Err: fmt.Errorf("a task could not be read: %w", err)}
+	}
+	return match.Draft{Task: offers.Task{ID: named.ID}, Err: err}
+}
+
+// launch makes the launches of an accept durable, then tells the framework
+// and the agent.
+func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
+	if len(acc.Launches) == 0 {
+		if len(acc.Errors)+len(acc.Updates) == 0 {
+			s.peer.Send(&wire.Accepted{OfferIDs: acc.Offers, TaskIDs: []offers.TaskID{}}, request)
+		}
+		return
+	}
+	var durable []offers.TaskID
+	waiting := len(acc.Launches)
+	for _, t := range acc.Launches {
+		t.User = s.user
+		c.Commit(state.Command{Launch: &state.Launch{Task: t}}, func(r state.Result) {
+			waiting--
+			if r.Err != nil {
+				refuse(s.peer, r.Err, request)
+				if r.Err.Code != offers.TaskIDInUse {
+					s.peer.Send(&wire.Update{Status: offers.Status{Task: t.Spec.ID, State: offers.Dropped, Reason: offers.ReasonAgentLost, Message: r.Err.Message, Time: c.wall()}}, request)
+				}
+			} else {
+				durable = append(durable, t.Spec.ID)
+				c.sendLaunch(&t)
+			}
+			if waiting == 0 && len(durable) > 0 {
+				s.peer.Send(&wire.Accepted{OfferIDs: acc.Offers, TaskIDs: durable}, request)
+			}
+		})
+	}
+}
+
+// kill makes the wish durable; applied then passes it to the agent.
+func (s *Framework) kill(c *Core, m *wire.Kill, request string) {
+	ref := offers.TaskRef{Framework: s.id, Task: m.TaskID}
+	switch t := c.state().Task(ref); {
+	case t != nil && t.End == nil:
+		c.Commit(state.Command{KillTask: &state.KillTask{Ref: ref, Order: state.KillOrder{Grace: m.Grace, Time: c.wall()}}}, nil)
+	case t != nil:
+	case c.match.Holds(ref): // its launch is on the way to a majority, ahead of this
+		c.Commit(state.Command{KillTask: &state.KillTask{Ref: ref, Order: state.KillOrder{Grace: m.Grace, Time: c.wall()}}}, nil)
+	default:
+		refuse(s.peer, offers.Errorf(offers.UnknownTask, "task %.128s is not known", m.TaskID), request)
+	}
+}
+
+// reconcile answers with one update per task; none of them wants an
+// acknowledgement.
+func (s *Framework) reconcile(c *Core, m *wire.Reconcile, request string) {
+	ids := m.TaskIDs
+	if len(ids) == 0 {
+		for t := range c.state().TasksOf(s.id) {
+			if !t.Acknowledged {
+				ids = append(ids, t.Spec.ID)
+			}
+		}
+	}
+	for _, id := range ids {
+		status := c.currentStatus(offers.TaskRef{Framework: s.id, Task: id})
+		status.UpdateID = ""
+		s.peer.Send(&wire.Update{Status: status}, request)
+	}
+	s.peer.Send(&wire.Reconciled{}, request)
+}
+
+// message passes data to the task's executor; command tasks have none that
+// listens, so it is dropped there.
+func (s *Framework) message(c *Core, m *wire.TaskMessage, request string) {
+	if c.state().Task(offers.TaskRef{Framework: s.id, Task: m.TaskID}) == nil {
+		refuse(s.peer, offers.Errorf(offers.UnknownTask, "task %.128s is not known", m.TaskID), request)
+	}
+}
+
+// printableName refuses names that are empty, too long or not printable.
+func printableName(field, name string) error {
+	if name == "" || len(name) > 256 || !offers.Printable(name) || strings.TrimSpace(name) == "" {
+		return offers.Errorf(offers.BadMessage, "%s is empty, not printable or longer than 256 bytes", field)
+	}
+	return nil
+}

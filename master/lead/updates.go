@@ -1,0 +1,148 @@
+package lead
+
+import (
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// reported handles one status from an agent. An end is made durable before
+// the framework hears of it; the first end of a task wins.
+func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
+	ref := offers.TaskRef{Framework: in.Framework, Task: in.Task}
+	status := in.Status
+	status.Agent = s.id
+	t := c.state().Task(ref)
+	switch {
+	case status.Validate() != nil || status.UpdateID == "":
+		refuse(s.peer, offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", in.Task), "")
+	case t == nil || t.Agent != s.id || t.End != nil && (t.Acknowledged || status.State.Terminal() && t.End.UpdateID != status.UpdateID):
+		s.acknowledge(ref, status.UpdateID)
+	case !status.State.Terminal() || t.End != nil:
+		c.update(ref, status, true)
+	default:
+		c.Commit(state.Command{EndTask: &state.EndTask{Ref: ref, Status: status}}, func(state.Result) {
+			if t := c.state().Task(ref); t != nil && t.End != nil && t.End.UpdateID == status.UpdateID {
+				c.update(ref, status, true)
+			} else {
+				s.acknowledge(ref, status.UpdateID)
+			}
+		})
+	}
+}
+
+// update queues a status for its framework and sends it if it is the next.
+func (c *Core) update(ref offers.TaskRef, s offers.Status, fromAgent bool) {
+	if a := c.state().Agent(s.Agent); a != nil && s.Address == "" {
+		s.Address = a.Host
+	}
+	if b := c.delivery.add(ref, s, fromAgent); b != nil {
+		c.sendUpdate(b, c.now)
+	}
+}
+
+// deliverEnd queues the durable end of a task whose agent won't deliver it.
+func (c *Core) deliverEnd(t *state.Task) {
+	c.update(t.Ref(), *t.End, false)
+}
+
+// sendUpdate sends the head of an outbox if its framework is there.
+func (c *Core) sendUpdate(b *outbox, now time.Time) {
+	s := c.frameworks[b.ref.Framework]
+	if s == nil {
+		c.delivery.pause(b)
+		return
+	}
+	s.peer.Send(&wire.Update{Status: b.queue[0].status}, "")
+	c.delivery.sent(b, now)
+}
+
+// sendWaiting sends what waits for a framework that has just registered.
+func (c *Core) sendWaiting(id offers.FrameworkID) {
+	now := c.now
+	for _, b := range c.delivery.waiting(id) {
+		c.sendUpdate(b, now)
+	}
+}
+
+// acknowledge ends the resending of an update everywhere.
+func (c *Core) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
+	done, next, ok := c.delivery.acknowledge(ref, id)
+	if !ok {
+		return
+	}
+	if done.status.State.Terminal() {
+		c.Commit(state.Command{Acknowledge: &state.Acknowledge{Ref: ref}}, nil)
+	}
+	if s := c.agents[done.status.Agent]; s != nil && done.fromAgent {
+		s.acknowledge(ref, id)
+	}
+	if next != nil {
+		c.sendUpdate(next, c.now)
+	}
+}
+
+// acknowledge tells the agent that it need not send a status again.
+func (s *Agent) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
+	s.peer.Send(&wire.AcknowledgeStatus{Acknowledged: []wire.StatusRef{{TaskRef: ref, UpdateID: id}}}, "")
+}
+
+// taskEnded gives the room of a task back.
+func (c *Core) taskEnded(ref offers.TaskRef) { c.match.Ended(ref) }
+
+// orderKill passes the durable wish to end a task to its agent, if that is
+// there; otherwise the agent learns of it when it registers.
+func (c *Core) orderKill(ref offers.TaskRef) {
+	t := c.state().Task(ref)
+	if t == nil || t.End != nil || t.Kill == nil {
+		return
+	}
+	if s := c.agents[t.Agent]; s != nil {
+		s.peer.Send(&wire.KillTask{Term: c.config.Master.Term, TaskRef: ref, Grace: t.Kill.Grace, Reason: t.Kill.Reason}, "")
+	}
+}
+
+// sendLaunch passes a durable launch to its agent, if that is there; otherwise
+// the agent gets it when it registers.
+func (c *Core) sendLaunch(t *state.Task) {
+	if s := c.agents[t.Agent]; s != nil {
+		s.sendLaunch(c, t)
+	}
+}
+
+func (s *Agent) sendLaunch(c *Core, t *state.Task) {
+	s.peer.Send(&wire.Launch{Term: c.config.Master.Term, Tasks: []wire.LaunchTask{{
+		Framework: t.Framework, User: t.User, Task: t.Spec, Holding: t.Holding, Policy: t.Policy,
+	}}}, "")
+}
+
+// currentStatus is what is known of a task now, as an answer to reconcile.
+func (c *Core) currentStatus(ref offers.TaskRef) offers.Status {
+	t := c.state().Task(ref)
+	if t == nil {
+		if c.match.Holds(ref) {
+			return offers.Status{Task: ref.Task, State: offers.Staging, Reason: offers.ReasonReconciliation, Message: "its launch is on the way to a majority of the masters", Time: c.wall()}
+		}
+		return offers.Status{Task: ref.Task, State: offers.Dropped, Reason: offers.ReasonUnknownTask, Message: "the masters don't know the task", Time: c.wall()}
+	}
+	if t.End != nil {
+		return *t.End
+	}
+	status := offers.Status{Task: ref.Task, Agent: t.Agent, State: offers.Staging, Reason: offers.ReasonReconciliation, Time: c.wall()}
+	a := c.state().Agent(t.Agent)
+	if a != nil {
+		status.Address = a.Host
+	}
+	if last, ok := c.delivery.last[ref]; ok {
+		status.State = last.State
+	}
+	switch {
+	case a != nil && a.State == offers.AgentUnreachable:
+		status.State, status.Reason, status.Message = offers.Unreachable, offers.ReasonAgentAway, "the agent does not answer"
+	case c.agents[t.Agent] == nil:
+		status.Reason, status.Message = offers.ReasonPendingAgent, "pending: the agent is not back yet"
+	}
+	return status
+}
