@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -9,8 +8,6 @@ import (
 
 // TestCluster runs the command lines of testdata/cluster against real daemons.
 func TestCluster(t *testing.T) {
-	if _, err := os.Stat("../agent/process/shim/embedded/shim"); err != nil {
-		t.Skip("the agent's shim is not built: run make test")
-	}
+	needShim(t)
 	testscript.Run(t, testscript.Params{Dir: "testdata/cluster"})
 }
