@@ -34,6 +34,8 @@ func commonOptions(begin *settings) []option {
 func masterOnly() []option {
 	return []option{
 		{name: "raft", usage: "`HOST:PORT` to listen on for the other masters", shown: "127.0.0.1:5051", text: address(func(s *settings) *string { return &s.raft })},
+		{name: "advertise_http", usage: "`HOST:PORT` under which clients and agents reach --http", shown: "where it listens", text: address(func(s *settings) *string { return &s.advertiseHTTP })},
+		{name: "advertise_raft", usage: "`HOST:PORT` under which the other masters reach --raft", shown: "where it listens", text: address(func(s *settings) *string { return &s.advertiseRaft })},
 		{name: "bootstrap_expect", usage: "`NUMBER` of masters that found a new cluster together", shown: "1", text: atLeastOne(func(s *settings) *int { return &s.bootstrapExpect })},
 		{name: "join", usage: "Raft addresses `HOST:PORT,...` of the masters", list: addresses(func(s *settings) *[]string { return &s.join })},
 		{name: "placement", usage: "`STRATEGY` that chooses agents; this version has rings", shown: "rings", text: placement},

@@ -29,6 +29,8 @@ type settings struct {
 
 	// Of a master.
 	raft            string
+	advertiseHTTP   string
+	advertiseRaft   string
 	bootstrapExpect int
 	join            []string
 	placement       offers.Placement

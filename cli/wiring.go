@@ -17,6 +17,7 @@ func openMaster(s *settings, d *door.Door, log hclog.Logger) (*master.Master, er
 	}
 	return master.Open(master.Config{
 		Name: s.name, DataDir: s.dataDir, HTTP: s.http, Raft: s.raft,
+		AdvertiseHTTP: s.advertiseHTTP, AdvertiseRaft: s.advertiseRaft,
 		BootstrapExpect: s.bootstrapExpect, Join: s.join,
 		OfferTimeout: s.offerTimeout, AgentTimeout: s.agentTimeout,
 		RemovalEvery: s.removalEvery, RemovalBurst: s.removalBurst,
