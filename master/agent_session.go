@@ -107,6 +107,10 @@ func (s *agentSession) admitted(lead *leadership, a *state.Agent, request string
 	s.send(answer, request)
 	for t := range lead.state().LiveTasksOn(a.ID) {
 		listed, has := s.known[t.Ref()]
+		if !has && t.Restored {
+			lead.lost(t)
+			continue
+		}
 		if !has {
 			s.sendLaunch(lead, t)
 		} else {

@@ -89,6 +89,22 @@ func (s *agentSession) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
 	s.send(&wire.AcknowledgeStatus{Acknowledged: []wire.StatusRef{{TaskRef: ref, UpdateID: id}}}, "")
 }
 
+// lost ends a task of a restored snapshot that its agent does not know: it may
+// have run to its end since the snapshot was saved, so it is not started again.
+func (lead *leadership) lost(t *state.Task) {
+	ref := t.Ref()
+	lead.commit(state.Command{EndTask: &state.EndTask{Ref: ref, Status: offers.Status{
+		Task: ref.Task, Agent: t.Agent, State: offers.Gone, UpdateID: lead.delivery.makeID(), Reason: offers.ReasonRestored,
+		Message: "the masters' state was restored from a snapshot, and the agent does not know the task any more", Time: time.Now().UTC(),
+	}}}, func(r state.Result) {
+		for _, t := range r.Ended {
+			if !t.Acknowledged {
+				lead.deliverEnd(t)
+			}
+		}
+	})
+}
+
 // taskEnded gives the room of a task back.
 func (lead *leadership) taskEnded(ref offers.TaskRef) { lead.match.Ended(ref) }
 
