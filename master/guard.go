@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (a *api) guard(pattern string, r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		err := a.admit(r, req)
 		if err == nil {
-			req.Body = http.MaxBytesReader(w, req.Body, maxBody)
+			req.Body = http.MaxBytesReader(w, req.Body, cmp.Or(r.body, maxBody))
 			err = r.serve(w, req)
 		}
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 type leading interface {
 	picture(context.Context) (*picture, error)
 	command(context.Context, ...state.Command) ([]state.Result, error)
+	restore(context.Context, *state.State) error
 }
 
 // standing is what it needs of the replica.
@@ -28,6 +29,9 @@ type standing interface {
 	Self() replica.Member
 	State() *state.State
 	Term() uint64
+	TransferLeadership() error
+	TransferLeadershipTo(ctx context.Context, name string) error
+	Remove(ctx context.Context, name string) error
 }
 
 var (
@@ -57,6 +61,7 @@ type api struct {
 type route struct {
 	action door.Action // "" is open to everybody
 	target string      // path value that names what it acts on, "" for the whole
+	body   int64       // bytes that a request may hold; 0 is maxBody
 	serve  func(http.ResponseWriter, *http.Request) error
 }
 
@@ -91,6 +96,11 @@ func (a *api) build() {
 		"POST /v1/agents/{id}/remove":       {action: door.Operate, target: "id", serve: a.removeAgent},
 		"POST /v1/frameworks/{id}/teardown": {action: door.Operate, target: "id", serve: a.teardownFramework},
 		"PUT /v1/roles/{name...}":           {action: door.Operate, target: "name", serve: a.putRole},
+
+		"POST /v1/leader/transfer":       {action: door.Operate, serve: a.transferLeader},
+		"POST /v1/masters/{name}/remove": {action: door.Operate, target: "name", serve: a.removeMaster},
+		"GET /v1/snapshot":               {action: door.Operate, serve: a.saveSnapshot},
+		"POST /v1/snapshot":              {action: door.Operate, body: maxSnapshot, serve: a.restoreSnapshot},
 
 		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, a.framework)},
 		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, a.agent)},

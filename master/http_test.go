@@ -31,9 +31,11 @@ type scene struct {
 	shown  *picture
 	orders []state.Command // what operators committed
 
-	leader  replica.Member // "" is none
-	verify  error          // of VerifyLeader
-	refused error          // of command
+	leader   replica.Member // "" is none
+	verify   error          // of VerifyLeader
+	refused  error          // of command and of what moves masters
+	moved    []string       // what was asked of the replica
+	restored *state.State
 }
 
 var self = replica.Member{ID: "m1@1", Name: "m1", Raft: "127.0.0.1:5051", HTTP: "127.0.0.1:5050"}
@@ -62,6 +64,19 @@ func (s *scene) command(_ context.Context, c ...state.Command) ([]state.Result, 
 	next, results := s.shown.State.Apply(c)
 	s.shown.State = next
 	return results, s.refused
+}
+func (s *scene) restore(_ context.Context, by *state.State) error {
+	s.restored = by
+	return s.refused
+}
+func (s *scene) TransferLeadership() error { return s.move("transfer") }
+func (s *scene) TransferLeadershipTo(_ context.Context, name string) error {
+	return s.move("transfer to " + name)
+}
+func (s *scene) Remove(_ context.Context, name string) error { return s.move("remove " + name) }
+func (s *scene) move(what string) error {
+	s.moved = append(s.moved, what)
+	return s.refused
 }
 func (s *scene) VerifyLeader() error            { return s.verify }
 func (s *scene) Leader() (replica.Member, bool) { return s.leader, s.leader.ID != "" }

@@ -18,6 +18,7 @@ import (
 // replicated is what the loop needs of the replica.
 type replicated interface {
 	Apply(term uint64, batch []state.Command) *replica.Future
+	Restore(term uint64, s *state.State) error
 	State() *state.State
 	Term() uint64
 	VerifyLeader() error
@@ -249,9 +250,7 @@ func (l *loop) conclude(out outcome) {
 	if out.err != nil {
 		l.logger.Warn("what was proposed could not be committed", "error", out.err)
 		l.stepDown("the masters did not agree")
-		if l.replica.VerifyLeader() == nil {
-			l.begin()
-		}
+		l.takeUp()
 		return
 	}
 	l.core.At(time.Now())
@@ -267,6 +266,26 @@ func (l *loop) stepDown(reason string) {
 	l.logger.Info("gives up the leadership", "term", l.term, "reason", reason)
 	l.core.Close(reason)
 	l.core, l.seen = nil, nil
+}
+
+// takeUp builds the soft state anew where this master still leads.
+func (l *loop) takeUp() {
+	if l.replica.VerifyLeader() == nil {
+		l.begin()
+	}
+}
+
+// restore puts s in the place of the replicated state. The loop waits for it,
+// so that nothing is decided on what is about to go; frameworks and agents
+// connect anew and find the state that was restored.
+func (l *loop) restore(ctx context.Context, s *state.State) error {
+	_, err := ask(ctx, l, func(_ *lead.Core, answer func(struct{}, error)) {
+		l.stepDown("a snapshot is restored")
+		err := l.replica.Restore(l.term, s)
+		l.takeUp()
+		answer(struct{}{}, err)
+	})
+	return err
 }
 
 // enter hands an input to the loop and waits for room in its inbox; false

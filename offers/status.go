@@ -69,6 +69,7 @@ const (
 	ReasonReconciliation = "reconciliation"  // answer to reconcile
 	ReasonPendingAgent   = "agent_not_back"  // its agent has not come back yet
 	ReasonShimLost       = "supervisor_lost" // the process that watched it died
+	ReasonRestored       = "restored"        // the masters' state was restored, and its agent does not know it
 )
 
 // Status is one report of a task's state. Reports of one task are ordered.

@@ -90,6 +90,10 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 	s.peer.Send(answer, request)
 	for t := range c.state().LiveTasksOn(a.ID) {
 		listed, has := s.known[t.Ref()]
+		if !has && t.Restored {
+			c.lost(t)
+			continue
+		}
 		if !has {
 			s.sendLaunch(c, t)
 		} else {

@@ -89,6 +89,22 @@ func (s *Agent) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
 	s.peer.Send(&wire.AcknowledgeStatus{Acknowledged: []wire.StatusRef{{TaskRef: ref, UpdateID: id}}}, "")
 }
 
+// lost ends a task of a restored snapshot that its agent does not know: it may
+// have run to its end since the snapshot was saved, so it is not started again.
+func (c *Core) lost(t *state.Task) {
+	ref := t.Ref()
+	c.Commit(state.Command{EndTask: &state.EndTask{Ref: ref, Status: offers.Status{
+		Task: ref.Task, Agent: t.Agent, State: offers.Gone, UpdateID: c.delivery.makeID(), Reason: offers.ReasonRestored,
+		Message: "the masters' state was restored from a snapshot, and the agent does not know the task any more", Time: c.wall(),
+	}}}, func(r state.Result) {
+		for _, t := range r.Ended {
+			if !t.Acknowledged {
+				c.deliverEnd(t)
+			}
+		}
+	})
+}
+
 // taskEnded gives the room of a task back.
 func (c *Core) taskEnded(ref offers.TaskRef) { c.match.Ended(ref) }
 

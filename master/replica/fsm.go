@@ -16,9 +16,10 @@ import (
 )
 
 // An entry of the log is the term it was meant for (big-endian uint64, 0 for
-// any) and a batch of commands in package state's form. A batch that was meant
-// for an earlier term than it was written in changes nothing: its author had
-// lost leadership in between, and with it what the commands were based on.
+// any) and a batch of commands in package state's form, or a restore. One that
+// was meant for an earlier term than it was written in changes nothing: its
+// author had lost leadership in between, or the state had been restored, and
+// with it went what the commands were based on.
 const fenceSize = 8
 
 func encodeEntry(term uint64, batch []state.Command) ([]byte, error) {
@@ -58,14 +59,18 @@ func (f *fsm) Apply(log *raft.Log) any {
 	if len(log.Data) < fenceSize {
 		f.unreadable(log.Index, errors.New("it is cut short"))
 	}
-	if term := binary.BigEndian.Uint64(log.Data); term != 0 && term != log.Term {
+	current := f.current.Load()
+	if term := binary.BigEndian.Uint64(log.Data); term != 0 && term != current.Terms()+log.Term {
 		return outcome{err: errFenced}
+	}
+	if body := log.Data[fenceSize:]; len(body) > 0 && body[0] == restoreMark {
+		return f.applyRestore(log.Index, body)
 	}
 	batch, err := state.Decode(log.Data[fenceSize:])
 	if err != nil {
 		f.unreadable(log.Index, err)
 	}
-	next, results := f.current.Load().Apply(batch)
+	next, results := current.Apply(batch)
 	f.current.Store(next)
 	return outcome{results: results}
 }

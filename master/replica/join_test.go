@@ -63,13 +63,13 @@ func TestFourthMasterJoinsAndLeaves(t *testing.T) {
 		l, ok := fourth.Leader()
 		return ok && l == leader.Self()
 	})
-	if err := leader.Remove("m4"); err != nil {
+	if err := leader.Remove(t.Context(), "m4"); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(leader.Members()); n != 3 {
 		t.Errorf("%d members after one left", n)
 	}
-	if err := leader.Remove("m9"); err == nil {
+	if err := leader.Remove(t.Context(), "m9"); err == nil {
 		t.Error("removed a master that is not there")
 	}
 }

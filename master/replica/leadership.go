@@ -3,7 +3,6 @@ package replica
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -14,8 +13,8 @@ import (
 // IsLeader reports whether this master believes to lead; see VerifyLeader.
 func (r *Replica) IsLeader() bool { return r.raft.State() == raft.Leader }
 
-// Term returns the current term.
-func (r *Replica) Term() uint64 { return r.raft.CurrentTerm() }
+// Term returns the current term: Raft's, counted from where the state says.
+func (r *Replica) Term() uint64 { return r.State().Terms() + r.raft.CurrentTerm() }
 
 // Leader returns the leader as far as it is known here.
 func (r *Replica) Leader() (Member, bool) {
@@ -127,15 +126,4 @@ func (r *Replica) announce(leads bool) {
 	default:
 	}
 	r.changes <- leads
-}
-
-// TransferLeadership hands leadership to the voter that is furthest ahead and
-// returns once it has it, or fails within Config.Pace.
-func (r *Replica) TransferLeadership() error {
-	return r.gate.through(func() error {
-		if err := r.raft.LeadershipTransfer().Error(); err != nil {
-			return fmt.Errorf("hand leadership over: %w", failure(err))
-		}
-		return nil
-	})
 }

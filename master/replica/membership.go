@@ -49,18 +49,6 @@ func (r *Replica) Members() []Member {
 	return out
 }
 
-// Remove takes the master of that name out of the cluster; on the leader only.
-func (r *Replica) Remove(name string) error {
-	r.joining.Lock()
-	defer r.joining.Unlock()
-	for _, s := range r.servers() {
-		if nameOf(string(s.ID)) == name {
-			return r.dismiss(s)
-		}
-	}
-	return offers.Errorf(offers.BadMessage, "no master is called %.70q", name)
-}
-
 func (r *Replica) dismiss(s raft.Server) error {
 	err := r.gate.through(func() error { return failure(r.raft.RemoveServer(s.ID, 0, barrierTimeout).Error()) })
 	if err != nil {

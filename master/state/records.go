@@ -59,6 +59,10 @@ type Task struct {
 	Acknowledged bool
 	// Ended orders ended tasks for the bounded history; 0 while it lives.
 	Ended uint64
+	// Restored says that the task lived in a snapshot that was restored. What
+	// became of it since that was saved only its agent can tell, so it is not
+	// launched again.
+	Restored bool `cbor:"Restored,omitempty"`
 }
 
 // Ref names the task in the cluster.

@@ -51,6 +51,7 @@ type counters struct {
 	Frameworks uint64 // ids given
 	Ended      uint64 // tasks, agents and frameworks that ended; orders them
 	Applied    uint64 // commands, also those that failed
+	Terms      uint64 `cbor:"Terms,omitempty"` // see State.Terms; left out, it is what versions before it read
 }
 
 // New returns the state of a cluster in which nothing happened yet. It gives

@@ -28,7 +28,7 @@ func (tx *tx) launch(task *Task) Result {
 		tx.history.remove(old.Ended)
 	}
 	t := *task
-	t.Kill, t.End, t.Acknowledged, t.Ended = nil, nil, false, 0
+	t.Kill, t.End, t.Acknowledged, t.Ended, t.Restored = nil, nil, false, 0, false
 	tx.replaceLiving(&t)
 	tx.count(ref.Framework, 1)
 	return Result{Value: &t}
