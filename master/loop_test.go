@@ -331,6 +331,14 @@ func TestTeardownKillsAndRefusesTheID(t *testing.T) {
 	if got := expect[*wire.KillTask](agent); got.Task != "t1" {
 		t.Fatalf("kill names %s", got.Task)
 	}
+	// Nobody is left to acknowledge, so the master does.
+	agent.report(id, "t1", offers.Running, "u1")
+	agent.report(id, "t1", offers.Killed, "u2")
+	for _, want := range []offers.UpdateID{"u1", "u2"} {
+		if got := expect[*wire.AcknowledgeStatus](agent).Acknowledged[0].UpdateID; got != want {
+			t.Fatalf("acknowledged %s, want %s", got, want)
+		}
+	}
 	again := s.connect(s.serveFramework, wire.ToFramework)
 	again.send(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, "")
 	frame, _ := again.link.Receive()

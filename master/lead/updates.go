@@ -20,17 +20,27 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", in.Task), "")
 	case t == nil || t.Agent != s.id || t.End != nil && (t.Acknowledged || status.State.Terminal() && t.End.UpdateID != status.UpdateID):
 		s.acknowledge(ref, status.UpdateID)
+	case !status.State.Terminal() && c.nobody(ref.Framework):
+		s.acknowledge(ref, status.UpdateID)
 	case !status.State.Terminal() || t.End != nil:
 		c.update(ref, status, true)
 	default:
 		c.Commit(state.Command{EndTask: &state.EndTask{Ref: ref, Status: status}}, func(state.Result) {
-			if t := c.state().Task(ref); t != nil && t.End != nil && t.End.UpdateID == status.UpdateID {
-				c.update(ref, status, true)
-			} else {
+			t := c.state().Task(ref)
+			if t == nil || t.End == nil || t.Acknowledged || t.End.UpdateID != status.UpdateID {
 				s.acknowledge(ref, status.UpdateID)
+				return
 			}
+			c.update(ref, status, true)
 		})
 	}
+}
+
+// nobody reports whether a framework is no more, so that its updates have no
+// reader.
+func (c *Core) nobody(id offers.FrameworkID) bool {
+	f := c.state().Framework(id)
+	return f == nil || f.Removed
 }
 
 // update queues a status for its framework and sends it if it is the next.
@@ -106,7 +116,12 @@ func (c *Core) lost(t *state.Task) {
 }
 
 // taskEnded gives the room of a task back.
-func (c *Core) taskEnded(ref offers.TaskRef) { c.match.Ended(ref) }
+func (c *Core) taskEnded(ref offers.TaskRef) {
+	c.match.Ended(ref)
+	if c.nobody(ref.Framework) {
+		c.delivery.forget(ref)
+	}
+}
 
 // orderKill passes the durable wish to end a task to its agent, if that is
 // there; otherwise the agent learns of it when it registers.
