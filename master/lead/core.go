@@ -135,14 +135,20 @@ type Turn struct {
 	Next  time.Time // when to finish a turn even without input; zero: never
 }
 
-// Finish ends a turn: the matcher decides, offers and rescinds are sent, and
-// what is to be made durable is returned.
+// Finish ends a turn: updates that are due go out again, the matcher decides,
+// offers and rescinds are sent, and what is to be made durable is returned.
 func (c *Core) Finish() Turn {
+	for _, b := range c.delivery.due(c.now) {
+		c.sendUpdate(b, c.now)
+	}
 	r := c.match.Ready(c.now)
 	c.sendReady(r)
 	t := Turn{Steps: c.turn, Notes: c.notes, More: r.More}
 	c.turn, c.notes = nil, nil
 	t.Next, _ = c.match.Next()
+	if at, ok := c.delivery.next(); ok && (t.Next.IsZero() || at.Before(t.Next)) {
+		t.Next = at
+	}
 	return t
 }
 
@@ -198,9 +204,6 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 // Tick does what is overdue. It is to be called every second or so.
 func (c *Core) Tick() {
 	now := c.now
-	for _, s := range c.delivery.due(now) {
-		c.sendUpdate(s, now)
-	}
 	for id, at := range c.deadlines {
 		if !at.After(now) {
 			delete(c.deadlines, id)

@@ -155,6 +155,14 @@ func (d *delivery) due(now time.Time) []*outbox {
 	return out
 }
 
+// next returns when the next head is due, and whether there is one.
+func (d *delivery) next() (time.Time, bool) {
+	if len(d.resends) == 0 {
+		return time.Time{}, false
+	}
+	return d.resends[0].due, true
+}
+
 // resendHeap orders the outboxes under way by when they are due.
 type resendHeap []*outbox
 

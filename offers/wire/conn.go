@@ -39,14 +39,18 @@ var (
 
 // Options of a connection.
 type Options struct {
-	Queue   int           // frames that may wait to be sent; 0 means 4096
+	Queue   int           // frames that may wait to be sent; 0 means 262,144
+	Bytes   int           // of the frames that may wait to be sent; 0 means 32 MiB
 	Ping    time.Duration // how often a websocket ping is sent; 0 means 5 s
 	Silence time.Duration // after so long without a frame or pong Receive fails; 0 means 30 s
 }
 
 func (o Options) filled() Options {
 	if o.Queue == 0 {
-		o.Queue = 4096
+		o.Queue = 1 << 18
+	}
+	if o.Bytes == 0 {
+		o.Bytes = 32 << 20
 	}
 	if o.Ping == 0 {
 		o.Ping = 5 * time.Second
@@ -64,12 +68,12 @@ const (
 )
 
 // Conn is a websocket connection: whoever calls Receive reads, one goroutine
-// writes. What waits to be sent is bounded by Options.Queue; a peer that lets
-// it fill is cut off.
+// writes. What waits to be sent is bounded by Options.Queue and Options.Bytes;
+// a peer that lets it fill is cut off.
 type Conn struct {
 	ws   *websocket.Conn
 	opts Options
-	out  chan []byte
+	out  *backlog
 
 	closing sync.Once
 	reason  string
@@ -148,7 +152,7 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 
 func newConn(ws *websocket.Conn, opts Options) *Conn {
 	c := &Conn{ws: ws, opts: opts.filled(), stop: make(chan struct{}), ended: make(chan struct{})}
-	c.out = make(chan []byte, c.opts.Queue)
+	c.out = newBacklog(c.opts)
 	ws.SetReadLimit(MaxMessage)
 	c.heard()
 	ws.SetPongHandler(func(string) error { c.heard(); return nil })
@@ -167,14 +171,12 @@ func (c *Conn) Send(frame []byte) error {
 		return ErrClosed
 	default:
 	}
-	select {
-	case c.out <- frame:
-		return nil
-	default:
+	if !c.out.push(frame) {
 		c.End("too slow a reader")
 		_ = c.ws.UnderlyingConn().Close()
 		return ErrSlow
 	}
+	return nil
 }
 
 // Receive implements [Link].
@@ -221,10 +223,6 @@ func (c *Conn) write() {
 	defer ping.Stop()
 	for {
 		select {
-		case frame := <-c.out:
-			if !c.put(frame, time.Now().Add(writeTimeout)) {
-				return
-			}
 		case <-ping.C:
 			if c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) != nil {
 				c.End("the connection broke")
@@ -233,6 +231,14 @@ func (c *Conn) write() {
 		case <-c.stop:
 			c.finish()
 			return
+		case <-c.out.wake:
+			frame, ok := c.out.pop()
+			if ok && !c.put(frame, time.Now().Add(writeTimeout)) {
+				return
+			}
+			if ok {
+				c.out.again()
+			}
 		}
 	}
 }
@@ -252,14 +258,13 @@ func (c *Conn) put(frame []byte, deadline time.Time) bool {
 func (c *Conn) finish() {
 	deadline := time.Now().Add(closeTimeout)
 	for {
-		select {
-		case frame := <-c.out:
-			if !c.put(frame, deadline) {
-				return
-			}
-		default:
+		frame, ok := c.out.pop()
+		if !ok {
 			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, c.reason[:min(len(c.reason), 120)])
 			_ = c.ws.WriteControl(websocket.CloseMessage, bye, deadline)
+			return
+		}
+		if !c.put(frame, deadline) {
 			return
 		}
 	}

@@ -87,6 +87,14 @@ func TestLinks(t *testing.T) {
 			a, b := makeLinks(t, wire.Options{Queue: 4})
 			cutsSlowReader(t, a, b)
 		})
+		t.Run(name+"/few large frames", func(t *testing.T) {
+			a, b := makeLinks(t, wire.Options{Bytes: 64 << 10})
+			boundsBytes(t, a, b)
+		})
+		t.Run(name+"/burst", func(t *testing.T) {
+			a, b := makeLinks(t, wire.Options{})
+			takesBurst(t, a, b)
+		})
 	}
 }
 
@@ -185,6 +193,42 @@ func endsWithoutWaiting(t testing.TB, a, b wire.Link) {
 		t.Errorf("received %.20q after the end", got)
 	}
 	a.Close("done")
+}
+
+// A peer that reads nothing is cut off by the bytes that wait for it, long
+// before the number of frames would do it.
+func boundsBytes(t testing.TB, a, b wire.Link) {
+	frame := make([]byte, 32<<10)
+	sent := 0
+	for ; a.Send(frame) == nil; sent++ {
+		if sent == 10_000 { // far more than the kernel holds
+			t.Fatal("320 MiB wait for a peer that reads nothing")
+		}
+	}
+	if sent == 0 {
+		t.Error("not even one frame was taken")
+	}
+	b.Close("done")
+	a.Close("done")
+}
+
+// The answer to a large reconcile comes in one go, and who reads it is not
+// slow.
+func takesBurst(t testing.TB, a, b wire.Link) {
+	const burst = 100_000
+	frame := []byte(strings.Repeat("x", 200))
+	for i := range burst {
+		if err := a.Send(frame); err != nil {
+			t.Fatalf("frame %d of a burst: %v", i, err)
+		}
+	}
+	for range burst {
+		if _, err := b.Receive(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.Close("done")
+	b.Close("done")
 }
 
 func sendsConcurrently(t testing.TB, a, b wire.Link) {

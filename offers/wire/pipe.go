@@ -5,8 +5,8 @@ import "sync"
 // pipeEnd is one end of an in-memory link with the contract of [Conn].
 type pipeEnd struct {
 	shared *pipeState
-	in     <-chan []byte
-	out    chan<- []byte
+	in     *backlog
+	out    *backlog
 }
 
 type pipeState struct {
@@ -20,7 +20,7 @@ var _ Link = (*pipeEnd)(nil)
 // Frames that were sent before the end are still received.
 func Pipe(opts Options) (Link, Link) {
 	opts = opts.filled()
-	a, b := make(chan []byte, opts.Queue), make(chan []byte, opts.Queue)
+	a, b := newBacklog(opts), newBacklog(opts)
 	s := &pipeState{closed: make(chan struct{})}
 	return &pipeEnd{shared: s, in: a, out: b}, &pipeEnd{shared: s, in: b, out: a}
 }
@@ -32,30 +32,25 @@ func (p *pipeEnd) Send(frame []byte) error {
 		return ErrClosed
 	default:
 	}
-	select {
-	case p.out <- frame:
-		return nil
-	default:
+	if !p.out.push(frame) {
 		p.Close("too slow a reader")
 		return ErrSlow
 	}
+	return nil
 }
 
 // Receive implements [Link].
 func (p *pipeEnd) Receive() ([]byte, error) {
-	select {
-	case frame := <-p.in:
-		return frame, nil
-	default:
-	}
-	select {
-	case frame := <-p.in:
-		return frame, nil
-	case <-p.shared.closed:
-		select {
-		case frame := <-p.in:
+	for {
+		if frame, ok := p.in.pop(); ok {
 			return frame, nil
-		default:
+		}
+		select {
+		case <-p.in.wake:
+		case <-p.shared.closed:
+			if frame, ok := p.in.pop(); ok {
+				return frame, nil
+			}
 			return nil, ErrClosed
 		}
 	}

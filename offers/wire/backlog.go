@@ -1,0 +1,67 @@
+package wire
+
+import "sync"
+
+// backlog is the frames that wait to be sent, bounded in number and in bytes:
+// a burst of many small frames is no slow reader, and a few large ones that
+// nobody reads must not fill the memory. Safe for concurrent use.
+type backlog struct {
+	maxFrames, maxBytes int           // static
+	wake                chan struct{} // holds a token when frames came
+
+	mu     sync.Mutex
+	frames [][]byte // those before head have been popped
+	head   int
+	bytes  int // of those that wait
+}
+
+func newBacklog(o Options) *backlog {
+	return &backlog{maxFrames: o.Queue, maxBytes: o.Bytes, wake: make(chan struct{}, 1)}
+}
+
+// push reports whether there was room. One frame alone always finds room.
+func (b *backlog) push(frame []byte) bool {
+	b.mu.Lock()
+	waiting := len(b.frames) - b.head
+	if waiting >= b.maxFrames || waiting > 0 && b.bytes+len(frame) > b.maxBytes {
+		b.mu.Unlock()
+		return false
+	}
+	b.frames = append(b.frames, frame)
+	b.bytes += len(frame)
+	b.mu.Unlock()
+	b.again()
+	return true
+}
+
+// again leaves a token for whoever pops.
+func (b *backlog) again() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// pop returns the eldest frame, if there is one.
+func (b *backlog) pop() ([]byte, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.head == len(b.frames) {
+		return nil, false
+	}
+	frame := b.frames[b.head]
+	b.frames[b.head] = nil
+	b.head++
+	b.bytes -= len(frame)
+	switch {
+	case b.head < len(b.frames):
+	case cap(b.frames) > keptFrames:
+		b.frames, b.head = nil, 0
+	default:
+		b.frames, b.head = b.frames[:0], 0
+	}
+	return frame, true
+}
+
+// keptFrames is the room an empty backlog keeps for the next frames.
+const keptFrames = 64
