@@ -17,6 +17,9 @@ const (
 	answerTimeout    = 10 * time.Second
 	defaultHeartbeat = 15 * time.Second
 	maxRedirects     = 4
+	// masterSilence is after how long without a sign of life the leader is
+	// left, for one that was stopped or cut off; pings go every 5 s.
+	masterSilence = 15 * time.Second
 )
 
 // session is the connection to the master that listens, owned by the loop.
@@ -30,16 +33,17 @@ type session struct {
 // connect keeps a connection to the leader, as long as ctx lasts. It goes on
 // to the next master after every failure and every end.
 func (a *Agent) connect(ctx context.Context) {
-	wait, trouble := firstWait, ""
+	wait, trouble := firstWait, make([]string, len(a.config.Masters)) // of each master, so that it is told once
 	for at := 0; ctx.Err() == nil; at++ {
-		link, err := a.reach(ctx, a.config.Masters[at%len(a.config.Masters)])
+		which := at % len(a.config.Masters)
+		link, err := a.reach(ctx, a.config.Masters[which])
 		if err == nil {
-			trouble = ""
+			clear(trouble)
 			if a.converse(ctx, link) {
 				wait = firstWait
 			}
-		} else if ctx.Err() == nil && err.Error() != trouble {
-			trouble = err.Error()
+		} else if ctx.Err() == nil && err.Error() != trouble[which] {
+			trouble[which] = err.Error()
 			a.log.Warn("no master", "error", err)
 		}
 		// Half of the wait is left to chance, so that agents which lost the
@@ -75,7 +79,7 @@ func (a *Agent) reach(ctx context.Context, master string) (*wire.Conn, error) {
 	}
 	url := scheme + master + wire.AgentPath
 	for range maxRedirects {
-		link, err := wire.Dial(ctx, url, wire.AgentProtocol, a.config.Door.Header(), a.config.Door.ClientTLS(), wire.Options{})
+		link, err := wire.Dial(ctx, url, wire.AgentProtocol, a.config.Door.Header(), a.config.Door.ClientTLS(), wire.Options{Silence: masterSilence})
 		var elsewhere *wire.RedirectError
 		if !errors.As(err, &elsewhere) {
 			return link, err

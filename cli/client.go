@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,6 +144,10 @@ func (cl *client) round(ctx context.Context, method, path string, body []byte) (
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		if errors.Is(err, &offers.Error{Code: offers.Unavailable}) {
+			refusal = err
+			continue
+		}
 		if err != nil {
 			silence = err
 			continue
@@ -174,14 +179,38 @@ func (cl *client) ask(ctx context.Context, master, method, path string, body []b
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	return cl.http.Do(r)
+	resp, err := cl.http.Do(r)
+	var u *url.Error
+	if errors.As(err, &u) && !strings.HasPrefix(u.URL, cl.scheme+"://"+master+"/") && away(err) {
+		// The masters have not noticed yet, and will elect another.
+		return nil, offers.Errorf(offers.Unavailable, "the master at %s says that %s leads, which does not answer", master, hostOf(u.URL))
+	}
+	return resp, err
+}
+
+// away reports whether nobody is there, as opposed to somebody who is not
+// understood or not believed.
+func away(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) ||
+		errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func hostOf(text string) string {
+	if u, err := url.Parse(text); err == nil {
+		return u.Host
+	}
+	return text
 }
 
 // nobody is the error when no master answers at all.
 func (cl *client) nobody(err error) error {
 	why := ""
-	var timeout net.Error
-	if !errors.Is(err, syscall.ECONNREFUSED) && !(errors.As(err, &timeout) && timeout.Timeout()) {
+	var doubt *tls.CertificateVerificationError
+	if errors.As(err, &doubt) {
+		return fmt.Errorf("the certificate of the masters at %s is not to be trusted (%v): check --ca", strings.Join(cl.masters, ","), doubt.Err)
+	}
+	if !away(err) {
 		var u *url.Error
 		if errors.As(err, &u) {
 			err = u.Err

@@ -15,6 +15,7 @@ type thing struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Framework string `json:"framework_id"` // tasks only
+	State     string `json:"state"`        // not of frameworks
 }
 
 // ref is how the masters' paths name the thing.

@@ -23,6 +23,10 @@ func act(c *cli.Context, list, verb, done string, body []byte) error {
 	if err != nil {
 		return err
 	}
+	if list == "tasks" && offers.State(t.State).Terminal() {
+		_, err = fmt.Fprintf(c.App.Writer, "%s has ended already: %s\n", t.ref(), t.State)
+		return err
+	}
 	path := fmt.Sprintf("/v1/%s/%s/%s", list, url.PathEscape(t.ref()), verb)
 	if _, err := cl.send(c.Context, http.MethodPost, path, body); err != nil {
 		return err

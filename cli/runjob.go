@@ -182,7 +182,8 @@ func (r *running) updated(u framework.BatchUpdate) {
 	if s.State == offers.Running || s.State.Terminal() {
 		r.seen[s.Task] = true
 		r.waiting.Add(-1)
-		if s.State != offers.Rejected {
+		// One that never ran has written nothing, and may have no sandbox.
+		if s.State == offers.Running || s.ExitCode != nil || s.Signal != "" {
 			r.follow(s.Task, u.Index)
 		}
 	}

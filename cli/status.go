@@ -50,7 +50,7 @@ func drawStatus(p *page, s statusView) {
 	}
 	p.fields(
 		"leader", leader,
-		"masters", fmt.Sprint(len(s.Masters)),
+		"masters", mastersCount(s.Masters),
 		"agents", counts(s.Agents, "active", "draining", "drained", "unreachable", "gone"),
 		"frameworks", frameworkCount(s.Frameworks),
 		"tasks", counts(s.Tasks, taskOrder...),
@@ -59,6 +59,19 @@ func drawStatus(p *page, s statusView) {
 		"offered", s.Offered.String(),
 		"waiting", waiting,
 	)
+}
+
+func mastersCount(list []masterView) string {
+	away := 0
+	for _, m := range list {
+		if m.Role == "unreachable" {
+			away++
+		}
+	}
+	if away > 0 {
+		return fmt.Sprintf("%d, %d of them unreachable", len(list), away)
+	}
+	return fmt.Sprint(len(list))
 }
 
 // frameworkCount reads a number, or numbers by state.

@@ -250,7 +250,7 @@ func TestConnectErrors(t *testing.T) {
 		{"path", []string{"localhost:1/x"}, "is not host:port"},
 		{"token", []string{refusing.Address()}, "asks for a token"},
 		{"registration", []string{role.Address()}, "name is empty"},
-		{"no leader", []string{busy.Address()}, "503 Service Unavailable"},
+		{"no leader", []string{busy.Address()}, "Service Unavailable"},
 		{"nobody", []string{"127.0.0.1:1"}, "refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

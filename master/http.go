@@ -26,6 +26,7 @@ type standing interface {
 	VerifyLeader() error
 	Leader() (replica.Member, bool)
 	Members() []replica.Member
+	Silent(id string) bool
 	Self() replica.Member
 	State() *state.State
 	Term() uint64

@@ -32,6 +32,7 @@ type scene struct {
 	orders []state.Command // what operators committed
 
 	leader   replica.Member // "" is none
+	silent   string         // id of the master that does not answer
 	verify   error          // of VerifyLeader
 	refused  error          // of command and of what moves masters
 	moved    []string       // what was asked of the replica
@@ -83,9 +84,10 @@ func (s *scene) Leader() (replica.Member, bool) { return s.leader, s.leader.ID !
 func (s *scene) Members() []replica.Member {
 	return []replica.Member{self, {ID: "m2@2", Name: "m2", Raft: "127.0.0.2:5051", HTTP: "127.0.0.2:5050"}}
 }
-func (s *scene) Self() replica.Member { return self }
-func (s *scene) State() *state.State  { return s.shown.State }
-func (s *scene) Term() uint64         { return 7 }
+func (s *scene) Silent(id string) bool { return s.silent == id }
+func (s *scene) Self() replica.Member  { return self }
+func (s *scene) State() *state.State   { return s.shown.State }
+func (s *scene) Term() uint64          { return 7 }
 
 var dawn = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
@@ -190,6 +192,14 @@ func (s *scene) wantError(method, path, body string, status int, code offers.Cod
 	var answer struct{ Error offers.Error }
 	if err := json.Unmarshal([]byte(text), &answer); err != nil || got != status || answer.Error.Code != code || !strings.Contains(answer.Error.Message, says) {
 		s.Errorf("%s %s: %d %s; want %d %s with %q", method, path, got, text, status, code, says)
+	}
+}
+
+func TestMasterThatDoesNotAnswer(t *testing.T) {
+	s := newScene(t, "")
+	s.silent = "m2@2"
+	if _, _, text := s.ask("GET", "/v1/masters", ""); !strings.Contains(text, `"name":"m2","address":"127.0.0.2:5050","raft":"127.0.0.2:5051","role":"unreachable"`) {
+		t.Errorf("masters: %s", text)
 	}
 }
 

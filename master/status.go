@@ -6,7 +6,8 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// shownMaster is one master. Its role is leader or follower.
+// shownMaster is one master. Its role is leader, follower, or unreachable
+// where it does not answer the master that is asked.
 type shownMaster struct {
 	Name    string `json:"name"`
 	Address string `json:"address"` // HTTP, host:port; "" while unknown
@@ -62,8 +63,11 @@ func (a *api) showMasters() []shownMaster {
 	out := []shownMaster{}
 	for _, m := range a.replica.Members() {
 		role := "follower"
-		if m.ID == leader.ID {
+		switch {
+		case m.ID == leader.ID:
 			role = "leader"
+		case a.replica.Silent(m.ID):
+			role = "unreachable"
 		}
 		out = append(out, shownMaster{m.Name, m.HTTP, m.Raft, role})
 	}

@@ -92,7 +92,9 @@ func writeRefusal(w io.Writer, sentence string) error {
 // readAnswer returns nil for a welcome and the sentence of a refusal as error.
 func readAnswer(r io.Reader) error {
 	var head [3]byte
-	if _, err := io.ReadFull(r, head[:1]); err != nil {
+	if _, err := io.ReadFull(r, head[:1]); errors.Is(err, io.EOF) {
+		return errors.New("it hangs up without an answer; maybe it speaks TLS: give --ca, --cert and --key")
+	} else if err != nil {
 		return fmt.Errorf("no answer to the hello: %w", err)
 	}
 	if head[0] == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -196,5 +197,14 @@ func (r *Replica) release() error {
 // quietLogger keeps Raft's story of normal operation for debugging: the
 // changes of state that matter are logged here, once.
 type quietLogger struct{ hclog.Logger }
+
+// Warn keeps back what every master that waits for its cluster says.
+func (q quietLogger) Warn(message string, args ...any) {
+	if strings.HasPrefix(message, "no known peers") {
+		q.Logger.Debug(message, args...)
+		return
+	}
+	q.Logger.Warn(message, args...)
+}
 
 func (q quietLogger) Info(message string, args ...any) { q.Logger.Debug(message, args...) }

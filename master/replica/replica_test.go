@@ -29,6 +29,7 @@ func TestThreeMastersSurviveTheLossOfTheirLeader(t *testing.T) {
 	crash(leader)
 	rest := without(rs, leader)
 	next := leaderOf(t, rest...)
+	eventually(t, "the others miss it", func() bool { return rest[0].Silent(leader.self.ID) && rest[1].Silent(leader.self.ID) })
 	if next.State().ClusterID() == "" {
 		t.Fatal("the new leader lost the cluster's id")
 	}
@@ -41,6 +42,7 @@ func TestThreeMastersSurviveTheLossOfTheirLeader(t *testing.T) {
 	back := start(t, c)
 	weigh(t, "eng", 4, back)
 	eventually(t, "the new address is agreed on", func() bool { return next.idAt(back.self.Raft) == back.self.ID })
+	eventually(t, "it is heard again", func() bool { return !next.Silent(back.self.ID) })
 }
 
 func TestClosingLeaderHandsOver(t *testing.T) {

@@ -17,8 +17,9 @@ const gossipInterval = 10 * time.Second
 
 // roster is what the masters last said about their HTTP addresses.
 type roster struct {
-	mu   sync.Mutex
-	http map[string]string // by id; at most maxRoster
+	mu     sync.Mutex
+	http   map[string]string // by id; at most maxRoster
+	silent map[string]bool   // ids of those that did not answer the last question
 }
 
 const maxRoster = 64
@@ -30,6 +31,25 @@ func (b *roster) learn(m Member) {
 		b.http = map[string]string{}
 	}
 	b.http[m.ID] = m.HTTP
+	delete(b.silent, m.ID)
+}
+
+// missed notes that a master did not answer.
+func (b *roster) missed(m Member) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.silent == nil || len(b.silent) >= maxRoster {
+		b.silent = map[string]bool{}
+	}
+	b.silent[m.ID] = true
+}
+
+// Silent reports whether the master of that id did not answer this one when it
+// was last asked, which is every few seconds and when Raft misses it.
+func (r *Replica) Silent(id string) bool {
+	r.roster.mu.Lock()
+	defer r.roster.mu.Unlock()
+	return r.roster.silent[id]
 }
 
 func (b *roster) fill(m, self Member) Member {
@@ -44,10 +64,13 @@ func (b *roster) fill(m, self Member) Member {
 
 // gossip keeps the roster and logs whom this master follows.
 func (r *Replica) gossip() {
-	leaders := make(chan raft.Observation, 1)
-	observer := raft.NewObserver(leaders, false, func(o *raft.Observation) bool {
-		_, ok := o.Data.(raft.LeaderObservation)
-		return ok
+	changes := make(chan raft.Observation, 1)
+	observer := raft.NewObserver(changes, false, func(o *raft.Observation) bool {
+		switch o.Data.(type) {
+		case raft.LeaderObservation, raft.FailedHeartbeatObservation, raft.ResumedHeartbeatObservation:
+			return true
+		}
+		return false
 	})
 	r.raft.RegisterObserver(observer)
 	defer r.raft.DeregisterObserver(observer)
@@ -66,7 +89,7 @@ func (r *Replica) gossip() {
 		case <-r.ctx.Done():
 			return
 		case <-tick.C:
-		case <-leaders:
+		case <-changes:
 		}
 	}
 }
@@ -81,6 +104,8 @@ func (r *Replica) ask() {
 		asked.Go(func() {
 			if seen, err := r.port.call(r.ctx, m.Raft, request{Call: "info", From: r.self}, callTimeout); err == nil && seen.ID == m.ID {
 				r.roster.learn(seen.Member)
+			} else {
+				r.roster.missed(m)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -28,8 +29,9 @@ const (
 // seeking is what a master without a cluster knows of others.
 type seeking struct {
 	mu        sync.Mutex
-	addresses map[string]bool // to ask
-	sees      []Member        // found in the last round, by id
+	addresses map[string]bool   // to ask
+	sees      []Member          // found in the last round, by id
+	silence   map[string]string // why an address did not answer, when it was last told; by address
 }
 
 func (s *seeking) start(join []string) {
@@ -55,6 +57,22 @@ func (s *seeking) known() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.addresses))
+}
+
+// news reports whether it is new why an address does not answer; nil is an answer.
+func (s *seeking) news(address string, err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		delete(s.silence, address)
+		return false
+	}
+	if s.silence == nil {
+		s.silence = map[string]string{}
+	}
+	known := s.silence[address]
+	s.silence[address] = err.Error()
+	return known != err.Error()
 }
 
 func (s *seeking) saw(m []Member) {
@@ -111,8 +129,10 @@ func (r *Replica) survey() []info {
 	for _, address := range r.seeking.known() {
 		asked.Go(func() {
 			seen, err := r.port.call(r.ctx, address, request{Call: "info", From: r.self}, callTimeout)
+			if r.seeking.news(address, err) && r.ctx.Err() == nil {
+				r.complain(address, err)
+			}
 			if err != nil {
-				r.logger.Debug("a master does not answer", "raft", address, "error", err)
 				return
 			}
 			mu.Lock()
@@ -131,6 +151,16 @@ func (r *Replica) survey() []info {
 		}
 	}
 	return out
+}
+
+// complain says why an address does not answer; one where nothing listens is
+// most likely about to be started.
+func (r *Replica) complain(address string, err error) {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		r.logger.Info("nobody listens there yet", "raft", address)
+		return
+	}
+	r.logger.Warn("a master can't be asked", "raft", address, "error", err)
 }
 
 // step acts on what was found and returns what it waits for, "" for nothing

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // Link is one connection as sessions see it: a [Conn] or one end of a [Pipe].
@@ -111,10 +114,14 @@ func (e *RedirectError) Error() string { return "redirected to " + e.Location }
 // StatusError is the answer of a server that refuses to upgrade.
 type StatusError struct {
 	URL    string
-	Status int // of HTTP
+	Status int    // of HTTP
+	Reason string // what the server said, "" where it did not
 }
 
 func (e *StatusError) Error() string {
+	if e.Reason != "" {
+		return fmt.Sprintf("dial %s: %s", e.URL, e.Reason)
+	}
 	return fmt.Sprintf("dial %s: %d %s", e.URL, e.Status, http.StatusText(e.Status))
 }
 
@@ -139,7 +146,7 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 			return nil, &RedirectError{Location: at}
 		}
 		if resp != nil {
-			return nil, &StatusError{URL: url, Status: resp.StatusCode}
+			return nil, &StatusError{URL: url, Status: resp.StatusCode, Reason: reasonIn(resp.Body)}
 		}
 		return nil, fmt.Errorf("dial %s: %w", url, err)
 	}
@@ -148,6 +155,27 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 		return nil, fmt.Errorf("dial %s: who answers does not speak %s", url, protocol)
 	}
 	return newConn(ws, opts), nil
+}
+
+// reasonIn reads the error out of a refusal, of which the library keeps the
+// first kilobyte. What is no answer of ours is one line of text or nothing.
+func reasonIn(body io.Reader) string {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return ""
+	}
+	var answer struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(text, &answer) == nil {
+		return answer.Error.Message
+	}
+	if line := strings.TrimSpace(string(text)); offers.Printable(line) {
+		return line
+	}
+	return ""
 }
 
 func newConn(ws *websocket.Conn, opts Options) *Conn {
