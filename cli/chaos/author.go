@@ -50,10 +50,16 @@ type author struct {
 	random  *rand.Rand
 	client  *framework.Client
 	id      offers.FrameworkID
-	open    map[offers.TaskID]time.Time // that have not ended, and when to kill them
+	open    map[offers.TaskID]*launched // that have not ended
 	number  int                         // of tasks and demands
 	demand  offers.DemandID
 	leaveAt time.Time
+}
+
+// launched is a task that has not ended.
+type launched struct {
+	killAt time.Time // zero: it ends by itself
+	killed bool      // it has been asked for, by the present client
 }
 
 // order is a fault that an author takes part in.
@@ -65,7 +71,7 @@ type order struct {
 
 // run lives until ctx ends. What it leaves is a closed client.
 func (a *author) run(ctx context.Context) {
-	a.open = map[offers.TaskID]time.Time{}
+	a.open = map[offers.TaskID]*launched{}
 	for ctx.Err() == nil {
 		if a.client == nil {
 			a.connect(ctx)
@@ -132,8 +138,9 @@ func (a *author) take(c *framework.Client) {
 		return
 	}
 	var ids []offers.TaskID
-	for id := range a.open {
+	for id, t := range a.open {
 		ids = append(ids, id)
+		t.killed = false
 	}
 	c.Reconcile(ids...)
 }
@@ -169,14 +176,11 @@ func (a *author) note(d deed, text string) {
 func (a *author) tend() {
 	calm := a.calm()
 	now := time.Now()
-	for id, at := range a.open {
-		if calm && at.IsZero() || !at.IsZero() && (calm || now.After(at)) {
+	for id, t := range a.open {
+		if !t.killed && (calm || !t.killAt.IsZero() && now.After(t.killAt)) {
+			t.killed = true
 			a.book.add(entry{Author: a.name, Framework: a.id, Deed: killAsked, Task: id})
 			a.client.Kill(id, nil)
-			a.open[id] = now.Add(time.Hour) // once
-			if calm {
-				a.open[id] = now.Add(20 * time.Second)
-			}
 		}
 	}
 	switch {

@@ -34,7 +34,7 @@ func (l *lab) fullDisk(r *rand.Rand, d *daemon) (string, error) {
 	if err != nil {
 		return d.name, err
 	}
-	time.Sleep(span(r, 2*time.Second, 6*time.Second))
+	time.Sleep(span(r, 4*time.Second, 8*time.Second))
 	if err := os.Remove(path); err != nil {
 		return d.name, err
 	}

@@ -56,9 +56,9 @@ func (a *author) offered(o wire.Offer) {
 		id := offers.TaskID(fmt.Sprintf("%s-%d", a.name, a.number))
 		task, killed := a.work.task(id, unit(a.gpu), a.random)
 		tasks = append(tasks, task)
-		a.open[id] = time.Time{}
+		a.open[id] = &launched{}
 		if killed > 0 {
-			a.open[id] = time.Now().Add(killed)
+			a.open[id].killAt = time.Now().Add(killed)
 		}
 		a.book.add(entry{Author: a.name, Framework: a.id, Deed: submitted, Task: id, Note: string(o.ID) + " on " + o.Agent.Name})
 	}

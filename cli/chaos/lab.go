@@ -49,6 +49,8 @@ type lab struct {
 	disks    []string      // mounted
 	running  sync.WaitGroup
 
+	speaking sync.Mutex // one line at a time
+
 	mu        sync.Mutex
 	busy      map[*daemon]bool // a fault has it
 	failovers []failover
@@ -80,6 +82,8 @@ func newLab(c config) (*lab, error) {
 
 // say prints one line with its time.
 func (l *lab) say(format string, args ...any) {
+	l.speaking.Lock()
+	defer l.speaking.Unlock()
 	fmt.Fprintf(l.out, "%s %s\n", time.Now().UTC().Format(clock), fmt.Sprintf(format, args...))
 }
 
