@@ -36,7 +36,7 @@ func TestSmoke(t *testing.T) {
 	var out bytes.Buffer
 	kept, err := run(t.Context(), config{
 		program: program{path: self, env: []string{asRingmaster + "=1"}},
-		time:    8 * time.Second, seed: 7, agents: 2, settle: 2 * time.Minute, folder: t.TempDir(), out: &out,
+		time:    14 * time.Second, seed: 7, agents: 2, settle: 2 * time.Minute, folder: t.TempDir(), out: &out,
 		kinds: []string{"kill-leader", "kill-agent", "reset-connections", "framework-failover", "restart-agent"},
 	})
 	if err != nil || !kept {
