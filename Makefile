@@ -74,6 +74,14 @@ fuzz: shim ## run every fuzz target for FUZZTIME (5s)
 		done; \
 	done
 
+CHAOS_TIME ?= 5m
+SEED       ?= $(shell date +%s)
+
+.PHONY: chaos
+chaos: build ## break a real cluster for CHAOS_TIME (5m) in the order of SEED
+	$(GO) build -o bin/chaos ./cli/chaos
+	bin/chaos -ringmaster bin/ringmaster -time $(CHAOS_TIME) -seed $(SEED)
+
 .PHONY: bench
 bench: shim ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)

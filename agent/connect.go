@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -14,6 +15,7 @@ import (
 const (
 	firstWait        = 100 * time.Millisecond
 	lastWait         = 5 * time.Second
+	electionWait     = 500 * time.Millisecond // the longest while masters elect
 	answerTimeout    = 10 * time.Second
 	defaultHeartbeat = 15 * time.Second
 	maxRedirects     = 4
@@ -28,6 +30,18 @@ type session struct {
 	registered bool
 	interval   time.Duration
 	next       time.Time // of the next heartbeat, or until when the answer may take
+}
+
+// longer returns the wait after one of that length and a try that ended with
+// err. Masters that answer without leading are electing, which takes little:
+// the wait stays short. It grows while nobody answers.
+func longer(wait time.Duration, err error) time.Duration {
+	var redirect *wire.RedirectError
+	var status *wire.StatusError
+	if errors.As(err, &redirect) || errors.As(err, &status) && status.Status == http.StatusServiceUnavailable {
+		return min(2*wait, electionWait)
+	}
+	return min(2*wait, lastWait)
 }
 
 // connect keeps a connection to the leader, as long as ctx lasts. It goes on
@@ -50,7 +64,7 @@ func (a *Agent) connect(ctx context.Context) {
 		// same master don't come back all at once.
 		select {
 		case <-time.After(wait/2 + rand.N(wait/2)):
-			wait = min(2*wait, lastWait)
+			wait = longer(wait, err)
 		case <-ctx.Done():
 		}
 		a.awaitLeave()
@@ -78,15 +92,15 @@ func (a *Agent) reach(ctx context.Context, master string) (*wire.Conn, error) {
 		scheme = "wss://"
 	}
 	url := scheme + master + wire.AgentPath
+	var elsewhere *wire.RedirectError
 	for range maxRedirects {
 		link, err := wire.Dial(ctx, url, wire.AgentProtocol, a.config.Door.Header(), a.config.Door.ClientTLS(), wire.Options{Silence: masterSilence})
-		var elsewhere *wire.RedirectError
 		if !errors.As(err, &elsewhere) {
 			return link, err
 		}
 		url = elsewhere.Location
 	}
-	return nil, fmt.Errorf("dial %s: the masters send the agent from one to the other", master)
+	return nil, fmt.Errorf("dial %s: the masters send the agent from one to the other: %w", master, elsewhere)
 }
 
 // converse hands what a master says to the loop until the connection ends. It

@@ -34,6 +34,7 @@ var floors = map[string]float64{
 	"master/ui":         3,
 	"master/mesos":      3,
 	"master":            3,
+	"cli/chaos":         5,
 	"cli/sim":           4,
 	"cli":               5,
 	"cli/ringmaster":    6,

@@ -81,8 +81,8 @@ func (m *Master) Address() string { return m.address }
 // master redirects to it or is it.
 func (m *Master) Ready() <-chan struct{} { return m.ready }
 
-// Run serves until ctx ends, hands leadership over, and stops everything. It
-// is called once.
+// Run serves until ctx ends or the disk can't be written, hands leadership
+// over, and stops everything. It is called once.
 func (m *Master) Run(ctx context.Context) error {
 	requests, endRequests := context.WithCancel(context.Background())
 	server := &http.Server{
@@ -102,6 +102,8 @@ func (m *Master) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case err = <-served:
 		err = fmt.Errorf("http: %w", err)
+	case <-m.replica.Failed():
+		err = m.replica.Failure()
 	}
 	stopLeading() // ends the sessions too
 	endRequests()

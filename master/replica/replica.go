@@ -38,7 +38,7 @@ type Replica struct {
 	self   Member
 	logger hclog.Logger
 	lock   *os.File
-	store  *raftboltdb.BoltStore
+	store  *disk
 	fsm    *fsm
 	port   *port
 	raft   *raft.Raft
@@ -105,7 +105,7 @@ func (r *Replica) openRaft() error {
 	if err != nil {
 		return fmt.Errorf("data_dir: open %s: %w", path, err)
 	}
-	r.store = store
+	r.store = newDisk(store, path)
 	quiet := quietLogger{r.logger.Named("raft")}
 	snapshots, err := raft.NewFileSnapshotStoreWithLogger(r.config.DataDir, snapshotsKept, quiet)
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *Replica) openRaft() error {
 		Stream: r.port, MaxPool: 3, Timeout: 10 * time.Second, Logger: quiet, MsgpackUseNewTimeFormat: true,
 	})
 	conf := r.raftConfig(quiet)
-	node, err := raft.NewRaft(conf, r.fsm, store, store, snapshots, transport)
+	node, err := raft.NewRaft(conf, r.fsm, r.store, r.store, snapshots, transport)
 	if err != nil {
 		_ = transport.Close()
 		return fmt.Errorf("data_dir: start from %s: %w", r.config.DataDir, err)

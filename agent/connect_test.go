@@ -1,0 +1,38 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// TestWaitStaysShortWhileMastersElect: an agent that waits for seconds after
+// the new leader is there keeps its room from everybody.
+func TestWaitStaysShortWhileMastersElect(t *testing.T) {
+	nobody := errors.New("connection refused")
+	electing := fmt.Errorf("reach: %w", &wire.StatusError{Status: 503})
+	circle := fmt.Errorf("dial: %w", &wire.RedirectError{Location: "ws://elsewhere"})
+	for _, c := range []struct {
+		name string
+		errs []error
+		want time.Duration
+	}{
+		{"nobody answers", []error{nobody, nobody, nobody, nobody, nobody, nobody, nobody}, lastWait},
+		{"electing", []error{electing, electing, electing, electing, electing}, electionWait},
+		{"from one to the other", []error{circle, circle, circle, circle}, electionWait},
+		{"one is dead, two elect", []error{nobody, electing, electing, nobody, electing, electing, nobody}, 2 * electionWait},
+		{"back after a long silence", []error{nobody, nobody, nobody, nobody, nobody, nobody, nobody, electing}, electionWait},
+		{"refused for good", []error{&wire.StatusError{Status: 401}, &wire.StatusError{Status: 401}, &wire.StatusError{Status: 401}, &wire.StatusError{Status: 401}}, 16 * firstWait},
+	} {
+		wait := firstWait
+		for _, err := range c.errs {
+			wait = longer(wait, err)
+		}
+		if wait != c.want {
+			t.Errorf("%s: %v; want %v", c.name, wait, c.want)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package replica
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+)
+
+// currentTerm is Raft's key for its term.
+const currentTerm = "CurrentTerm"
+
+// disk is where Raft writes its log, its term and its vote. After a failed
+// write nobody knows what is there (bbolt may hold what it reported as not
+// written), so the first failure is the last write: everything after it is
+// refused, failed tells it, and the daemon ends.
+type disk struct {
+	*raftboltdb.BoltStore
+	path   string
+	failed chan struct{} // closed at the first failure
+
+	mu  sync.Mutex // held while writing; bbolt lets one write at a time anyway
+	err error      // of the first failure
+}
+
+var (
+	_ raft.LogStore    = (*disk)(nil)
+	_ raft.StableStore = (*disk)(nil)
+)
+
+func newDisk(s *raftboltdb.BoltStore, path string) *disk {
+	return &disk{BoltStore: s, path: path, failed: make(chan struct{})}
+}
+
+func (d *disk) write(do func() error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err != nil {
+		return d.err
+	}
+	if err := do(); err != nil {
+		d.err = fmt.Errorf("data_dir: what the masters agree on can't be written to %s (%w): this master ends; make room or mend the disk, and start it again", d.path, err)
+		close(d.failed)
+	}
+	return d.err
+}
+
+// failure returns why nothing is written any more, nil while all is well.
+func (d *disk) failure() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// StoreLog implements [raft.LogStore].
+func (d *disk) StoreLog(l *raft.Log) error {
+	return d.write(func() error { return d.BoltStore.StoreLog(l) })
+}
+
+// StoreLogs implements [raft.LogStore].
+func (d *disk) StoreLogs(ls []*raft.Log) error {
+	return d.write(func() error { return d.BoltStore.StoreLogs(ls) })
+}
+
+// DeleteRange implements [raft.LogStore].
+func (d *disk) DeleteRange(min, max uint64) error {
+	return d.write(func() error { return d.BoltStore.DeleteRange(min, max) })
+}
+
+// Set implements [raft.StableStore].
+func (d *disk) Set(key, value []byte) error {
+	return d.write(func() error { return d.BoltStore.Set(key, value) })
+}
+
+// SetUint64 implements [raft.StableStore]. Raft panics where it can't write its
+// term, which would end the process in a trace instead of a sentence, so that
+// one failure is kept from it. A term promises nothing by itself: the vote and
+// the entries that would be promised in it are refused.
+func (d *disk) SetUint64(key []byte, value uint64) error {
+	err := d.write(func() error { return d.BoltStore.SetUint64(key, value) })
+	if string(key) == currentTerm {
+		return nil
+	}
+	return err
+}
+
+// Failed is closed when this master can't write to its disk any more. It is of
+// no use then: Close it, and let Failure tell why.
+func (r *Replica) Failed() <-chan struct{} { return r.store.failed }
+
+// Failure returns why Failed is closed.
+func (r *Replica) Failure() error { return r.store.failure() }

@@ -1,0 +1,90 @@
+package replica
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+)
+
+// small gives a master a disk of 8 MiB of its own.
+func small(t *testing.T, dir string) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
+		t.Skipf("a small file system can't be mounted (root is needed): %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// fill leaves no room on the disk of dir.
+func fill(t *testing.T, dir string) (ballast string) {
+	t.Helper()
+	ballast = filepath.Join(dir, "ballast")
+	f, err := os.Create(ballast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; size /= 2 {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, size))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+	}
+	return ballast
+}
+
+// TestFullDiskEndsTheMaster: whoever can't write ends with one sentence, be it
+// the leader or not; the others go on, and it catches up once there is room.
+func TestFullDiskEndsTheMaster(t *testing.T) {
+	for _, who := range []string{"leader", "follower"} {
+		t.Run(who, func(t *testing.T) {
+			rs := three(t, func(c *Config) { small(t, c.DataDir) })
+			leader := leaderOf(t, rs...)
+			hit := leader
+			if who == "follower" {
+				hit = without(rs, leader)[0]
+			}
+			ballast := fill(t, hit.config.DataDir)
+			others := without(rs, hit)
+			weight := 1.0
+			eventually(t, "the full disk is noticed", func() bool {
+				weight++
+				for _, r := range rs {
+					if r.IsLeader() {
+						_, _ = r.Apply(0, []state.Command{setRole("before", weight)}).Wait() // who leads may be the one that can't
+					}
+				}
+				select {
+				case <-hit.Failed():
+					return true
+				default:
+					return false
+				}
+			})
+			if text := hit.Failure().Error(); !strings.Contains(text, "no space left") || strings.Contains(text, "\n") {
+				t.Errorf("the sentence is %q", text)
+			}
+			if err := hit.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			apply(t, leaderOf(t, others...), setRole("after", 7))
+			weigh(t, "after", 7, others...)
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+			back := start(t, hit.config)
+			weigh(t, "after", 7, append(others, back)...)
+		})
+	}
+}
