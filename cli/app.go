@@ -36,6 +36,7 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 			statusCommand(), mastersCommand(), agentsCommand(), frameworksCommand(), tasksCommand(),
 			offersCommand(), ringsCommand(), rolesCommand(),
 			roleCommand(), drainCommand(), undrainCommand(), removeCommand(), teardownCommand(),
+			leaderCommand(), snapshotCommand(),
 			completionCommand(), completeCommand(), versionCommand(),
 		},
 	}

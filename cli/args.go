@@ -30,6 +30,9 @@ func arrange(a *cli.App, args []string) ([]string, error) {
 		if len(c.Subcommands) == 0 {
 			return arrangeFlags(c, path, out, rest)
 		}
+		if c.Action != nil && (len(rest) == 0 || commandNamed(c.Subcommands, rest[0]) == nil) {
+			return arrangeFlags(c, path, out, rest)
+		}
 		if len(rest) == 0 {
 			return nil, usagef("%s needs one of: %s", path, strings.Join(names(c.Subcommands), ", "))
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -78,6 +79,7 @@ var liveArguments = map[string]string{
 	"kill": "tasks", "logs": "tasks", "tasks": "tasks",
 	"agents": "agents", "drain": "agents", "undrain": "agents", "remove": "agents",
 	"frameworks": "frameworks", "teardown": "frameworks",
+	"masters remove": "masters", "leader transfer": "masters",
 }
 
 // candidates returns what the last of words may become.
@@ -88,9 +90,10 @@ func candidates(c *cli.Context, words []string) []string {
 	last := words[len(words)-1]
 	commands := c.App.Commands
 	var cmd *cli.Command
+	var path []string
 	for _, w := range words[:len(words)-1] {
 		if next := commandNamed(commands, w); next != nil && (cmd == nil || len(cmd.Subcommands) > 0) {
-			cmd, commands = next, next.Subcommands
+			cmd, commands, path = next, next.Subcommands, append(path, next.Name)
 		}
 		if w == "--" {
 			return nil
@@ -98,7 +101,7 @@ func candidates(c *cli.Context, words []string) []string {
 	}
 	var all []string
 	switch {
-	case cmd == nil || len(cmd.Subcommands) > 0:
+	case cmd == nil || len(cmd.Subcommands) > 0 && !strings.HasPrefix(last, "-"):
 		all = names(commands)
 	case strings.HasPrefix(last, "-"):
 		for _, f := range cmd.Flags {
@@ -107,7 +110,7 @@ func candidates(c *cli.Context, words []string) []string {
 	case cmd.Name == "completion":
 		all = []string{"bash", "zsh", "fish"}
 	default:
-		all = liveIDs(c, liveArguments[cmd.Name], words)
+		all = liveIDs(c, liveArguments[strings.Join(path, " ")], words)
 	}
 	var out []string
 	for _, w := range all {
@@ -136,7 +139,7 @@ func liveIDs(c *cli.Context, list string, words []string) []string {
 	}
 	var out []string
 	for _, t := range things {
-		out = append(out, t.ID)
+		out = append(out, cmp.Or(t.ID, t.Name)) // a master has a name only
 	}
 	return out
 }

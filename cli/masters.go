@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"net/url"
 
 	"github.com/urfave/cli/v2"
@@ -17,8 +19,9 @@ type masterView struct {
 func mastersCommand() *cli.Command {
 	return &cli.Command{
 		Name: "masters", Category: lookGroup, Usage: "the masters and who leads",
-		Description: examples("ringmaster masters", "ringmaster masters -o json"),
+		Description: examples("ringmaster masters", "ringmaster masters -o json", "ringmaster masters remove m3      # for good, once its process has ended"),
 		Flags:       lookFlags(),
+		Subcommands: []*cli.Command{mastersRemoveCommand()},
 		Action: func(c *cli.Context) error {
 			if err := wantArgs(c, 0, 0); err != nil {
 				return err
@@ -32,6 +35,29 @@ func mastersCommand() *cli.Command {
 					p.table(row{"NAME", "ROLE", "ADDRESS", "RAFT"}, rows)
 				})
 			})
+		},
+	}
+}
+
+func mastersRemoveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "remove", Usage: "take a master out of the cluster; its process is not stopped", ArgsUsage: "NAME",
+		Description: examples("ringmaster masters remove m3"),
+		Flags:       clientFlags(),
+		Action: func(c *cli.Context) error {
+			if err := wantArgs(c, 1, 1); err != nil {
+				return err
+			}
+			cl, err := newClient(c)
+			if err != nil {
+				return err
+			}
+			name := c.Args().First()
+			if _, err := cl.send(c.Context, http.MethodPost, "/v1/masters/"+url.PathEscape(name)+"/remove", nil); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.App.Writer, "%s is no master of the cluster any more\n", name)
+			return err
 		},
 	}
 }

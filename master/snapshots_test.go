@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 func written(t testing.TB, s *state.State) string {
@@ -148,4 +149,42 @@ func TestRestoredStateIsTakenUp(t *testing.T) {
 	if _, err := m.loop.command(t.Context(), state.Command{SetRole: &state.SetRole{Role: "later", Settings: &offers.RoleSettings{Weight: 2}}}); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestTasksAfterARestore(t *testing.T) {
+	s := newStage(t)
+	agent, aid := s.agent("a1")
+	f, id := s.framework("")
+	launched(s, agent, f, "runs")
+	launched(s, agent, f, "ended")
+	before := s.replica.State()
+	launched(s, agent, f, "later")
+	if err := s.restore(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*peer{agent, f} {
+		for err := error(nil); err == nil; { // until the end of the connection shows
+			_, err = p.link.Receive()
+		}
+	}
+	ref := func(task offers.TaskID) offers.TaskRef { return offers.TaskRef{Framework: id, Task: task} }
+	agent = s.connect(s.serveAgent, wire.ToAgent)
+	agent.send(&wire.RegisterAgent{Agent: offers.Agent{ID: aid, Name: "a1", Host: "h", Total: offers.Inventory{Amounts: offers.Amounts{4000, 4 << 30}}}, Tasks: []wire.AgentTask{
+		{TaskRef: ref("runs"), State: offers.Running}, {TaskRef: ref("later"), State: offers.Running},
+	}}, "")
+	if got := expect[*wire.AgentRegistered](agent); got.AgentID != aid || !reflect.DeepEqual(got.Forget, []offers.TaskRef{ref("later")}) {
+		t.Fatalf("the agent is told %+v", got)
+	}
+	f, again := s.framework(id)
+	if got := expect[*wire.Update](f).Status; again != id || got.Task != "ended" || got.State != offers.Gone || got.Reason != offers.ReasonRestored {
+		t.Fatalf("framework %s hears %+v", again, got)
+	}
+	f.send(&wire.Reconcile{TaskIDs: []offers.TaskID{"runs", "later"}}, "")
+	if got := expect[*wire.Update](f).Status; got.Task != "runs" || got.State != offers.Running {
+		t.Errorf("reconcile says %+v", got)
+	}
+	if got := expect[*wire.Update](f).Status; got.Task != "later" || got.State != offers.Dropped || got.Reason != offers.ReasonUnknownTask {
+		t.Errorf("reconcile says %+v", got)
+	}
+	launched(s, agent, f, "new")
 }

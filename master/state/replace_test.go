@@ -1,0 +1,74 @@
+package state
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+func TestReplacingKeepsApartWhatMustNotComeTwice(t *testing.T) {
+	l := newLab(t)
+	f, gone, a := l.framework("f"), l.framework("gone"), l.agent("a")
+	soon := l.framework("soon")
+	l.do(launch(f, "lives", a.ID))
+	l.do(launch(f, "ended", a.ID))
+	l.do(end(f, "ended", offers.Finished))
+	l.do(Command{DisconnectFramework: &DisconnectFramework{gone, l.now.Add(time.Minute)}})
+	l.do(Command{DisconnectFramework: &DisconnectFramework{soon, l.now.Add(24 * time.Hour)}})
+	old := l.s
+	l.framework("later")
+	l.agent("b")
+	now := l.now.Add(time.Hour)
+
+	next := old.Replacing(l.s, now)
+	if err := next.check(); err != nil {
+		t.Fatal(err)
+	}
+	if next.Terms() != termsApart || next.Applied() != l.s.Applied() {
+		t.Errorf("terms %d, %d commands", next.Terms(), next.Applied())
+	}
+	if again := old.Replacing(next, now); again.Terms() != 2*termsApart {
+		t.Errorf("terms %d after a second restore", again.Terms())
+	}
+	lives, ended := next.Task(offers.TaskRef{Framework: f, Task: "lives"}), next.Task(offers.TaskRef{Framework: f, Task: "ended"})
+	if !lives.Restored || ended.Restored || old.Task(lives.Ref()).Restored {
+		t.Error("exactly the living tasks are marked, and only in the new state")
+	}
+	for on := range next.LiveTasksOn(a.ID) {
+		if on != lives {
+			t.Error("the agent's task is another record")
+		}
+	}
+	if got, want := next.Framework(gone).Deadline, now.Add(next.Framework(gone).FailoverTimeout); !got.Equal(want) {
+		t.Errorf("the deadline that passed is %s, want %s", got, want)
+	}
+	if got := next.Framework(soon).Deadline; !got.Equal(old.Framework(soon).Deadline) || !next.Framework(f).Deadline.IsZero() {
+		t.Errorf("a deadline that has not passed moved to %s", got)
+	}
+	// Ids that were given since are not given again.
+	next, results := next.Apply([]Command{{RegisterFramework: &RegisterFramework{Name: "new", Role: "r", Time: now}}})
+	if got := results[0].Value.(*Framework).ID; got != "f00005-c0de" || !next.Forgotten("f00004-c0de") {
+		t.Errorf("the next framework is %s", got)
+	}
+	other, _ := New().Apply([]Command{{Init: &Init{"beef5eed-0000"}}})
+	foreign := old.Replacing(other, now)
+	foreign, results = foreign.Apply([]Command{{RegisterAgent: &RegisterAgent{Agent: offers.Agent{Name: "new"}, Time: now}}})
+	if got := results[0].Value.(*Agent).ID; got != "a10002-c0de" || foreign.ClusterID() != cluster || !foreign.ForgottenAgent("a00007-c0de") {
+		t.Errorf("the next agent of the new masters is %s", got)
+	}
+	// The marks survive a snapshot; a new launch of the id has none.
+	back, err := Read(bytes.NewReader(snapshot(t, next)))
+	if err != nil || back.Terms() != termsApart || !back.Task(lives.Ref()).Restored {
+		t.Errorf("read back: %v", err)
+	}
+	for _, c := range []Command{end(f, "lives", offers.Gone), acknowledge(f, "lives"), launch(f, "lives", a.ID)} {
+		if next, results = next.Apply([]Command{c}); results[0].Err != nil {
+			t.Fatal(results[0].Err)
+		}
+	}
+	if next.Task(lives.Ref()).Restored {
+		t.Error("a task launched after the restore is marked")
+	}
+}
