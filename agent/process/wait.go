@@ -128,11 +128,34 @@ func (x *Executor) end(name string) bool {
 		if started.Task.Alive() {
 			_ = unix.Kill(-started.Task.PID, unix.SIGKILL)
 		}
-		if started.Shim.Alive() {
-			_ = unix.Kill(started.Shim.PID, unix.SIGUSR1)
-		}
+		endShim(started.Shim)
 	}
 	return true
+}
+
+// shimPatience is how long a shim that was told to end has for its last record.
+const shimPatience = 5 * time.Second
+
+// endShim tells a shim to end and waits until it has, since it writes into the
+// folder that is about to go; one that does not end in time is killed.
+func endShim(shim record.Identity) {
+	if !shim.Alive() {
+		return
+	}
+	fd, err := unix.PidfdOpen(shim.PID, 0)
+	if err != nil {
+		return // it has just ended
+	}
+	defer unix.Close(fd)
+	_ = unix.PidfdSendSignal(fd, unix.SIGUSR1, nil, 0)
+	ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for until := time.Now().Add(shimPatience); time.Now().Before(until); {
+		if n, err := unix.Poll(ended, int(shimPatience.Milliseconds())); n > 0 || err != nil && err != unix.EINTR {
+			return
+		}
+	}
+	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	_, _ = unix.Poll(ended, int(shimPatience.Milliseconds()))
 }
 
 // watch is a pidfd in the runtime's poller. The nil watch is of a process that
