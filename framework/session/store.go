@@ -20,8 +20,8 @@ var ErrAnswerLost = errors.New("the answer was lost with the connection: the wri
 // answered once by an [Answer] of that number. Reads survive the connection,
 // a write that was sent does not, since sending it twice could do it twice.
 func (s *Session) Call(m *wire.StateRequest) (uint64, error) {
-	if len(m.Value) > wire.MaxStateValue {
-		return 0, offers.Errorf(offers.TooLarge, "value: %d bytes; at most %d", len(m.Value), wire.MaxStateValue)
+	if n := m.ValueBytes(); n > wire.MaxStateValue {
+		return 0, offers.Errorf(offers.TooLarge, "value: %d bytes; at most %d", n, wire.MaxStateValue)
 	}
 	n := s.number()
 	s.calls[n] = &call{request: m}

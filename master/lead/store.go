@@ -69,8 +69,8 @@ func validStoreRequest(m *wire.StateRequest) error {
 	if m.Op == "put" && len(m.Value) == 0 {
 		return offers.Errorf(offers.BadMessage, "state: put without a value")
 	}
-	if len(m.Value) > wire.MaxStateValue {
-		return offers.Errorf(offers.TooLarge, "state: the value of %s has %d bytes; at most %d", m.Key, len(m.Value), wire.MaxStateValue)
+	if n := m.ValueBytes(); n > wire.MaxStateValue {
+		return offers.Errorf(offers.TooLarge, "state: the value of %s has %d bytes; at most %d", m.Key, n, wire.MaxStateValue)
 	}
 	return nil
 }

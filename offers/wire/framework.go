@@ -101,6 +101,15 @@ type (
 	Teardown struct{}
 )
 
+// ValueBytes is the size of the value as [MaxStateValue] counts it: its JSON
+// text, without the quotes of a string.
+func (m *StateRequest) ValueBytes() int {
+	if len(m.Value) >= 2 && m.Value[0] == '"' {
+		return len(m.Value) - 2
+	}
+	return len(m.Value)
+}
+
 // Defaults of fields a framework may leave out.
 const (
 	DefaultFailoverTimeout = offers.Duration(10 * 60e9)

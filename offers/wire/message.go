@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -58,6 +59,9 @@ type Vocabulary map[string]func() Message
 // it could be read.
 func Decode(v Vocabulary, frame []byte) (Message, Envelope, error) {
 	var env Envelope
+	if !utf8.Valid(frame) { // the decoder would put other characters in its place
+		return nil, env, offers.Errorf(offers.BadMessage, "the message is not valid UTF-8")
+	}
 	if err := json.Unmarshal(frame, &env); err != nil {
 		err = offers.Explain(frame, func() any { return new(Envelope) }, err)
 		return nil, env, offers.Errorf(offers.BadMessage, "the message is not a JSON object with a \"type\": %s", brief(err))

@@ -150,7 +150,8 @@ func TestDecodeHostile(t *testing.T) {
 		{`{`, offers.BadMessage, []string{"JSON"}, ""},
 		{`{"type":"revive"} x`, offers.BadMessage, []string{"JSON"}, ""},
 		{`{"type":"revive"}{"type":"revive"}`, offers.BadMessage, []string{"JSON"}, ""},
-		{"\xff\xfe", offers.BadMessage, []string{"JSON"}, ""},
+		{"\xff\xfe", offers.BadMessage, []string{"UTF-8"}, ""},
+		{"{\"type\":\"state\",\"op\":\"put\",\"key\":\"k\",\"value\":\"\xff\"}", offers.BadMessage, []string{"UTF-8"}, ""},
 		{`{}`, offers.BadMessage, []string{"type"}, ""},
 		{`{"request_id":"r"}`, offers.BadMessage, []string{"type"}, "r"},
 		{`{"type":"","request_id":"r"}`, offers.BadMessage, []string{"type"}, "r"},
@@ -243,4 +244,13 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A string of exactly the limit is one, whatever its quotes come to.
+func TestStoredValueBytes(t *testing.T) {
+	for value, want := range map[string]int{`""`: 0, `"abc"`: 3, `{"a":1}`: 7, `7`: 1, `null`: 4, ``: 0} {
+		if got := (&wire.StateRequest{Value: []byte(value)}).ValueBytes(); got != want {
+			t.Errorf("%s counts %d bytes, want %d", value, got, want)
+		}
+	}
 }
