@@ -292,6 +292,9 @@ func (c *Core) wireOffer(o *offers.Offer) wire.Offer {
 	out := wire.Offer{ID: o.ID, Resources: wire.MakeOffered(o), DemandID: o.Demand, Ring: &ring, Expires: o.Expires.UTC()}
 	if a := c.state().Agent(o.Agent); a != nil {
 		out.Agent = wire.OfferAgent{ID: a.ID, Name: a.Name, Host: a.Host, Address: a.Address, Attributes: a.Attributes}
+		if out.Agent.Attributes == nil {
+			out.Agent.Attributes = map[string]string{}
+		}
 	}
 	return out
 }
