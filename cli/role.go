@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -32,7 +31,7 @@ func roleSetCommand() *cli.Command {
 			"ringmaster role set batch --quota ''      # no limit any more"),
 		Flags: clientFlags(
 			&cli.StringFlag{Name: "weight", Usage: "`WEIGHT` of the role's fair share among its siblings; 1 where nothing was said"},
-			&cli.StringFlag{Name: "quota", Usage: "`AMOUNTS` that the role and its descendants never pass, such as cpus=100,mem=1TiB"},
+			&cli.StringFlag{Name: "quota", Usage: "`AMOUNTS` that the role and its descendants never pass, such as cpus=100,mem=1TiB,gpu=96GiB; a device class in the memory of its devices"},
 			&cli.StringFlag{Name: "guarantee", Usage: "`AMOUNTS` that are held back for it"},
 		),
 		Action: setRole,
@@ -134,10 +133,10 @@ func (cl *client) fillRole(ctx context.Context, name string, settings map[string
 	return nil
 }
 
-// parseQuota reads "cpus=100,mem=1TiB,gpu=96GiB" into amounts as JSON has
-// them: cores, bits per second, and bytes for everything else.
-func parseQuota(text string) (map[string]json.Number, error) {
-	out := map[string]json.Number{}
+// parseQuota reads "cpus=100,mem=1TiB,gpu=96GiB" into amounts by kind, as they
+// were written.
+func parseQuota(text string) (map[string]string, error) {
+	out := map[string]string{}
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
 		if part == "" {
@@ -150,29 +149,11 @@ func parseQuota(text string) (map[string]json.Number, error) {
 		if _, twice := out[kind]; twice {
 			return nil, fmt.Errorf("%s is named twice", kind)
 		}
-		n, err := amountOf(kind, strings.TrimSpace(amount))
-		if err != nil {
+		amount = strings.TrimSpace(amount)
+		if _, err := offers.ParseQuota(kind, amount); err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
-		out[kind] = n
+		out[kind] = amount
 	}
 	return out, nil
-}
-
-func amountOf(kind, text string) (json.Number, error) {
-	if kind == "ports" {
-		return "", errors.New("there is no quota for ports")
-	}
-	s, scalar := offers.ScalarNamed(kind)
-	if !scalar {
-		s = offers.Mem
-	}
-	n, err := offers.ParseScalar(s, text)
-	if err != nil {
-		return "", err
-	}
-	if s == offers.CPUs {
-		return json.Number(offers.FormatCPUs(n)), nil
-	}
-	return json.Number(strconv.FormatInt(n, 10)), nil
 }

@@ -3,6 +3,7 @@ package master
 import (
 	"cmp"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
@@ -23,6 +24,13 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
+	// The mux would redirect to the cleaned path: an order must not end up at
+	// another role or task than it names.
+	asked := r.URL.EscapedPath()
+	if clean := path.Clean(asked); clean != asked && clean+"/" != asked {
+		fail(w, offers.Errorf(offers.BadMessage, "the path %.200q holds an empty part, . or ..", asked))
+		return
+	}
 	if _, pattern := a.mux.Handler(r); pattern != "" {
 		a.mux.ServeHTTP(w, r)
 		return

@@ -101,22 +101,15 @@ func (o *roleOrder) settings() (offers.RoleSettings, error) {
 func quota(field string, in map[string]json.RawMessage) (offers.QuotaAmounts, error) {
 	var out offers.QuotaAmounts
 	for _, kind := range slices.Sorted(maps.Keys(in)) {
-		scalar, known := offers.ScalarNamed(kind)
-		if !known {
-			if err := (offers.Resources{Devices: map[string]offers.DeviceAsk{kind: {Count: 1}}}).Validate(); err != nil {
-				return nil, offers.Errorf(offers.BadResources, "%s: %.60q is no kind of resource: cpus, mem, disk, bandwidth or a device class", field, kind)
-			}
-			scalar = offers.Mem
-		}
 		text := string(in[kind])
 		if strings.HasPrefix(text, `"`) {
 			if err := json.Unmarshal(in[kind], &text); err != nil {
 				return nil, offers.Errorf(offers.BadResources, "%s.%s: %s", field, kind, plain(err))
 			}
 		}
-		n, err := offers.ParseScalar(scalar, text)
+		n, err := offers.ParseQuota(kind, text)
 		if err != nil {
-			return nil, offers.Errorf(offers.BadResources, "%s.%s: %s", field, kind, err)
+			return nil, offers.Errorf(offers.BadResources, "%s.%.60s: %s", field, kind, err)
 		}
 		if out == nil {
 			out = offers.QuotaAmounts{}

@@ -94,6 +94,28 @@ func ParseScalar(s Scalar, text string) (int64, error) {
 	}
 }
 
+// ParseQuota reads an amount of a role's quota: a scalar kind as [ParseScalar]
+// does, a device class as the memory of its devices. A small number without a
+// unit would be meant as a number of devices, of which nobody could tell the
+// size, so it is refused.
+func ParseQuota(kind, text string) (int64, error) {
+	if s, scalar := ScalarNamed(kind); scalar {
+		return ParseScalar(s, text)
+	}
+	if err := validClass(kind); err != nil {
+		return 0, fmt.Errorf("%q is no kind of resource: cpus, mem, disk, bandwidth or a device class", clip(kind))
+	}
+	n, err := ParseSize(text)
+	if err == nil && n > 0 && n < smallQuota && !strings.HasSuffix(text, "B") {
+		return 0, fmt.Errorf("%s would be %s bytes: a device class is counted in the memory of its devices, so give a size such as 48GiB", clip(text), clip(text))
+	}
+	return n, err
+}
+
+// smallQuota is less memory than any device has, and more than any number of
+// devices.
+const smallQuota = 1 << 20
+
 // ParseSize reads a number of bytes: an integer, or a number with one of
 // B KiB MiB GiB TiB PiB kB MB GB TB PB that comes to whole bytes.
 func ParseSize(text string) (int64, error) { return parseUnits(text, sizeUnits) }

@@ -184,3 +184,34 @@ func TestAmounts(t *testing.T) {
 		}
 	}
 }
+
+func TestParseQuota(t *testing.T) {
+	for _, row := range []struct {
+		kind, text string
+		want       int64
+	}{
+		{"cpus", "1.5", 1500},
+		{"mem", "7", 7},
+		{"bandwidth", "1Gbps", 1e9},
+		{"gpu", "0", 0},
+		{"gpu", "48GiB", 48 * gib},
+		{"gpu", "51539607552", 48 * gib}, // as answers give it
+		{"gpu", "1048576", mib},
+		{"gpu", "2B", 2},
+		{"gpu", "2", refused}, // devices? of what size?
+		{"gpu", "1048575", refused},
+		{"gpu", "1e1", refused},
+		{"gpu.slice", "48GiB", refused},
+		{"ports", "3", refused},
+		{"a b", "48GiB", refused},
+		{"", "1", refused},
+	} {
+		got, err := offers.ParseQuota(row.kind, row.text)
+		if err != nil {
+			got = refused
+		}
+		if got != row.want {
+			t.Errorf("%s=%s is %d (%v), want %d", row.kind, row.text, got, err, row.want)
+		}
+	}
+}
