@@ -56,9 +56,10 @@ type loop struct {
 	stopped   chan struct{} // closed when the loop has ended
 
 	// Owned by the loop.
-	core *lead.Core // nil while this master does not lead
-	term uint64     // of core
-	seen *picture   // the last one taken of core
+	core     *lead.Core    // nil while this master does not lead
+	term     uint64        // of core
+	seen     *picture      // the last one taken of core
+	deciding time.Duration // this term, in turns that searched for agents
 }
 
 // loopConfig is what the loop needs of the master's configuration.
@@ -162,6 +163,7 @@ func (l *loop) handle(in func(*lead.Core)) {
 func (l *loop) begin() {
 	l.term = l.replica.Term()
 	master := wire.MasterInfo{Name: l.config.name, Address: l.config.address, Term: l.term}
+	l.deciding = 0
 	l.core = lead.New(lead.Config{
 		Master: master, Match: l.config.match, AgentTimeout: l.config.agentTimeout,
 		RemovalEvery: l.config.removalEvery, RemovalBurst: l.config.removalBurst,
@@ -176,6 +178,9 @@ func (l *loop) finishTurn(due *time.Timer) {
 	now := time.Now()
 	l.core.At(now)
 	core, turn := l.core, l.core.Finish()
+	if turn.Searches > 0 {
+		l.deciding += time.Since(now)
+	}
 	for _, n := range turn.Notes {
 		l.logger.Info(n.Text, n.Args...)
 	}

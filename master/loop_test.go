@@ -186,6 +186,21 @@ func TestWayOfATask(t *testing.T) {
 	}
 }
 
+func TestDecisionsAreTimed(t *testing.T) {
+	s := newStage(t)
+	s.agent("a1")
+	f, _ := s.framework("")
+	f.demand(`{"id":"d","count":1,"resources":{"cpus":1}}`)
+	expect[*wire.OffersMessage](f)
+	p, err := s.picture(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := p.Match.Counters; c.Decisions == 0 || c.DecisionNanos == 0 {
+		t.Fatalf("%d decisions took %d ns", c.Decisions, c.DecisionNanos)
+	}
+}
+
 func TestFrameworkComesBackAndFencesTheFirst(t *testing.T) {
 	s := newStage(t)
 	agent, _ := s.agent("a1")

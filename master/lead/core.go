@@ -133,6 +133,8 @@ type Turn struct {
 	Notes []Note
 	More  bool      // there is more to decide already
 	Next  time.Time // when to finish a turn even without input; zero: never
+
+	Searches uint64 // for an agent to offer; the shell has the clock to time them
 }
 
 // Finish ends a turn: updates that are due go out again, the matcher decides,
@@ -143,7 +145,7 @@ func (c *Core) Finish() Turn {
 	}
 	r := c.match.Ready(c.now)
 	c.sendReady(r)
-	t := Turn{Steps: c.turn, Notes: c.notes, More: r.More}
+	t := Turn{Steps: c.turn, Notes: c.notes, More: r.More, Searches: r.Searches}
 	c.turn, c.notes = nil, nil
 	t.Next, _ = c.match.Next()
 	if at, ok := c.delivery.next(); ok && (t.Next.IsZero() || at.Before(t.Next)) {

@@ -13,7 +13,8 @@ type Ready struct {
 	Rescinds []Rescind
 	// More says that there is more to decide: the turn was cut to keep the
 	// loop responsive.
-	More bool
+	More     bool
+	Searches uint64 // for an agent, in this turn
 }
 
 // Rescind takes offers of one framework back.
@@ -50,7 +51,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.wakeParked()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
 	failed := map[string]string{} // shapes that nobody can be offered this turn, and why
-	r := Ready{}
+	r, before := Ready{}, m.counters.Decisions
 	for n := 0; ; n++ {
 		f := m.fair.next()
 		if f == nil {
@@ -68,6 +69,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	}
 	m.drafts = drafts{}
 	r.Rescinds, m.rescinds = m.rescinds, nil
+	r.Searches = m.counters.Decisions - before
 	return r
 }
 

@@ -70,5 +70,5 @@ type RingAgent struct {
 type Counters struct {
 	Issued, Accepted, Declined, Rescinded, Expired uint64 // offers
 	Decisions                                      uint64 // searches for an agent
-	DecisionNanos                                  uint64 // spent in them
+	DecisionNanos                                  uint64 // spent in turns with such; the matcher has no clock, the shell fills it in
 }
