@@ -395,3 +395,30 @@ func TestLargeTurnsAreCutIntoEntries(t *testing.T) {
 		t.Fatalf("an entry takes %d steps, want %d", n, entryCommands)
 	}
 }
+
+// fullLink takes nothing.
+type fullLink struct{ wire.Link }
+
+func (fullLink) Send([]byte) error { return wire.ErrSlow }
+
+// counted is a message that counts how often it was written out.
+type counted struct{ times *int }
+
+func (c counted) Type() string { return "counted" }
+func (c counted) MarshalJSON() ([]byte, error) {
+	*c.times++
+	return []byte(`{}`), nil
+}
+
+// The loop writes nothing out for a peer whose link was cut: it would keep
+// everybody else waiting.
+func TestNothingIsWrittenOutForACutLink(t *testing.T) {
+	s := &session{loop: &loop{logger: hclog.NewNullLogger()}, link: fullLink{}}
+	times := 0
+	for range 3 {
+		s.Send(counted{&times}, "")
+	}
+	if times != 1 {
+		t.Fatalf("written out %d times, want once", times)
+	}
+}

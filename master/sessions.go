@@ -20,6 +20,8 @@ type session struct {
 	link      wire.Link
 	principal door.Principal
 	prefix    door.Action
+
+	cut atomic.Bool // the link takes nothing any more
 }
 
 var _ lead.Peer = (*session)(nil)
@@ -27,12 +29,19 @@ var _ lead.Peer = (*session)(nil)
 // Send implements [lead.Peer]. A link that can't take the message is closed by
 // itself, and its reader then ends the session.
 func (s *session) Send(m wire.Message, requestID string) {
+	if s.cut.Load() { // don't write out, in the loop, what nobody will read
+		return
+	}
 	frame, err := wire.Encode(m, requestID)
 	if err != nil {
 		s.loop.logger.Error("a message could not be written", "type", m.Type(), "error", err)
 		return
 	}
-	if err := s.link.Send(frame); errors.Is(err, wire.ErrSlow) {
+	err = s.link.Send(frame)
+	if err != nil {
+		s.cut.Store(true)
+	}
+	if errors.Is(err, wire.ErrSlow) {
 		s.loop.logger.Warn("a connection was closed because its reader is too slow")
 	}
 }

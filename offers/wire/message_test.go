@@ -254,3 +254,14 @@ func TestStoredValueBytes(t *testing.T) {
 		}
 	}
 }
+
+// Whoever asks for large values must not keep the master busy with them.
+func BenchmarkEncodeLargeAnswer(b *testing.B) {
+	answer := &wire.StateAnswer{Op: "get", Key: "k", Value: []byte(`"` + strings.Repeat("x", wire.MaxStateValue) + `"`), Version: 1}
+	b.SetBytes(wire.MaxStateValue)
+	for b.Loop() {
+		if _, err := wire.Encode(answer, "r"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
