@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -13,6 +14,10 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
+
+// longestSilence is after which a connection is given up whose other end is
+// stopped or cut off; for agents it is the agent timeout where that is less.
+const longestSilence = 30 * time.Second
 
 // leading is what the HTTP interface needs of the loop.
 type leading interface {
@@ -52,6 +57,7 @@ type api struct {
 	agents  http.RoundTripper // to the agents' HTTP doors
 
 	framework, agent func(wire.Link, door.Principal) // serve one connection
+	silence          time.Duration                   // after which an agent's connection is given up
 
 	sessions sync.WaitGroup
 	mux      *http.ServeMux
@@ -103,8 +109,8 @@ func (a *api) build() {
 		"GET /v1/snapshot":               {action: door.Operate, serve: a.saveSnapshot},
 		"POST /v1/snapshot":              {action: door.Operate, body: maxSnapshot, serve: a.restoreSnapshot},
 
-		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, a.framework)},
-		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, a.agent)},
+		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, wire.Options{Silence: longestSilence}, a.framework)},
+		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, wire.Options{Silence: a.silence}, a.agent)},
 	} {
 		a.routes[pattern] = r
 		a.mux.Handle(pattern, a.guard(pattern, r))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 	"github.com/ringmaster-project/ringmaster/rings"
@@ -208,6 +209,43 @@ func TestBadMasterConfigIsRefused(t *testing.T) {
 		change(&c)
 		if _, err := Open(c); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v; want %q", err, says)
+		}
+	}
+}
+
+// TestSilentAgentIsUnreachable holds that an agent which keeps its connection
+// and is stopped, so that it does not even answer pings, is unreachable after
+// the agent timeout and not after the connection's own patience.
+func TestSilentAgentIsUnreachable(t *testing.T) {
+	c := masterConfig(t, "m1")
+	c.AgentTimeout = time.Second
+	m := runMaster(t, c)
+	<-m.Ready()
+	link, err := wire.Dial(t.Context(), "ws://"+m.Address()+wire.AgentPath, wire.AgentProtocol, nil, nil, wire.Options{Ping: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close("done")
+	frame, err := wire.Encode(&wire.RegisterAgent{Agent: offers.Agent{Name: "a1", Host: "h", Total: offers.Inventory{Amounts: offers.Amounts{4000, 4 << 30}}}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := link.Send(frame); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := link.Receive(); err != nil { // the last time that it reads
+		t.Fatal(err)
+	}
+	for begin := time.Now(); ; {
+		s, err := statusAt(m.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Agents[offers.AgentUnreachable] == 1 {
+			return
+		}
+		if time.Since(begin) > 20*time.Second {
+			t.Fatalf("agents: %v", s.Agents)
 		}
 	}
 }

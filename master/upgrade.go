@@ -12,7 +12,7 @@ import (
 // upgrade is the way into a session. Only the leader lets it happen; the loop
 // fences what comes in after leadership is lost. The session is served by the
 // request's goroutine.
-func (a *api) upgrade(protocol string, serve func(wire.Link, door.Principal)) func(http.ResponseWriter, *http.Request) error {
+func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Link, door.Principal)) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		leader, ok := a.replica.Leader()
 		if !ok {
@@ -27,7 +27,7 @@ func (a *api) upgrade(protocol string, serve func(wire.Link, door.Principal)) fu
 		}
 		a.sessions.Add(1)
 		defer a.sessions.Done()
-		link, err := wire.Upgrade(w, r, protocol, wire.Options{})
+		link, err := wire.Upgrade(w, r, protocol, options)
 		if err != nil {
 			a.logger.Debug("a connection was not upgraded", "from", r.RemoteAddr, "error", err)
 			return nil // it has been answered

@@ -44,7 +44,7 @@ var (
 type Options struct {
 	Queue   int           // frames that may wait to be sent; 0 means 262,144
 	Bytes   int           // of the frames that may wait to be sent; 0 means 32 MiB
-	Ping    time.Duration // how often a websocket ping is sent; 0 means 5 s
+	Ping    time.Duration // how often a websocket ping is sent; 0 means 5 s, or a third of Silence
 	Silence time.Duration // after so long without a frame or pong Receive fails; 0 means 30 s
 }
 
@@ -55,11 +55,11 @@ func (o Options) filled() Options {
 	if o.Bytes == 0 {
 		o.Bytes = 32 << 20
 	}
-	if o.Ping == 0 {
-		o.Ping = 5 * time.Second
-	}
 	if o.Silence == 0 {
 		o.Silence = 30 * time.Second
+	}
+	if o.Ping == 0 {
+		o.Ping = min(5*time.Second, o.Silence/3)
 	}
 	return o
 }
