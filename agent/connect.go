@@ -33,8 +33,9 @@ type session struct {
 }
 
 // longer returns the wait after one of that length and a try that ended with
-// err. Masters that answer without leading are electing, which takes little:
-// the wait stays short. It grows while nobody answers.
+// err. Masters that answer without leading, or send the agent to a leader that
+// is dead, are about to elect, which takes little: the wait stays short. It
+// grows while nobody answers.
 func longer(wait time.Duration, err error) time.Duration {
 	var redirect *wire.RedirectError
 	var status *wire.StatusError
@@ -95,10 +96,16 @@ func (a *Agent) reach(ctx context.Context, master string) (*wire.Conn, error) {
 	var elsewhere *wire.RedirectError
 	for range maxRedirects {
 		link, err := wire.Dial(ctx, url, wire.AgentProtocol, a.config.Door.Header(), a.config.Door.ClientTLS(), wire.Options{Silence: masterSilence})
-		if !errors.As(err, &elsewhere) {
-			return link, err
+		switch {
+		case err == nil:
+			return link, nil
+		case errors.As(err, &elsewhere):
+			url = elsewhere.Location
+		case elsewhere != nil:
+			return nil, fmt.Errorf("%w (%s %w)", err, master, elsewhere)
+		default:
+			return nil, err
 		}
-		url = elsewhere.Location
 	}
 	return nil, fmt.Errorf("dial %s: the masters send the agent from one to the other: %w", master, elsewhere)
 }

@@ -15,6 +15,7 @@ func TestWaitStaysShortWhileMastersElect(t *testing.T) {
 	nobody := errors.New("connection refused")
 	electing := fmt.Errorf("reach: %w", &wire.StatusError{Status: 503})
 	circle := fmt.Errorf("dial: %w", &wire.RedirectError{Location: "ws://elsewhere"})
+	dead := fmt.Errorf("%w (127.0.0.1:5050 %w)", nobody, &wire.RedirectError{Location: "ws://dead"})
 	for _, c := range []struct {
 		name string
 		errs []error
@@ -23,6 +24,7 @@ func TestWaitStaysShortWhileMastersElect(t *testing.T) {
 		{"nobody answers", []error{nobody, nobody, nobody, nobody, nobody, nobody, nobody}, lastWait},
 		{"electing", []error{electing, electing, electing, electing, electing}, electionWait},
 		{"from one to the other", []error{circle, circle, circle, circle}, electionWait},
+		{"sent to a dead leader", []error{dead, dead, dead, dead, dead}, electionWait},
 		{"one is dead, two elect", []error{nobody, electing, electing, nobody, electing, electing, nobody}, 2 * electionWait},
 		{"back after a long silence", []error{nobody, nobody, nobody, nobody, nobody, nobody, nobody, electing}, electionWait},
 		{"refused for good", []error{&wire.StatusError{Status: 401}, &wire.StatusError{Status: 401}, &wire.StatusError{Status: 401}, &wire.StatusError{Status: 401}}, 16 * firstWait},

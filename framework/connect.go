@@ -47,8 +47,9 @@ func (s *search) address(masters []string) string {
 }
 
 // after says how long to wait after a try that ended with err. Masters that
-// answer without leading are electing, which takes little: the pause stays
-// short. It grows while nobody answers.
+// answer without leading, or that send us to a leader that is dead, are about
+// to elect, which takes little: the pause stays short. It grows while nobody
+// answers.
 func (s *search) after(err error) time.Duration {
 	var redirect *wire.RedirectError
 	var status *wire.StatusError
@@ -57,11 +58,12 @@ func (s *search) after(err error) time.Duration {
 		s.next = redirect.Location
 		return 0
 	}
-	pause := s.pause
-	s.redirects, s.pause = 0, min(2*s.pause, longestPause)
-	if redirect != nil || errors.As(err, &status) && status.Status == http.StatusServiceUnavailable {
-		s.pause = min(s.pause, electionPause)
+	longest := longestPause
+	if s.redirects > 0 || errors.As(err, &status) && status.Status == http.StatusServiceUnavailable {
+		longest = electionPause
 	}
+	pause := min(s.pause, longest)
+	s.redirects, s.pause = 0, min(2*pause, longest)
 	return pause/2 + rand.N(pause)
 }
 

@@ -220,7 +220,9 @@ func drainAgent(l *lab, r *rand.Rand) (string, error) {
 	if err != nil {
 		return d.name, err
 	}
-	if err := l.operator.once(ctx, "POST", l.operator.doors[0], "/v1/agents/"+id+"/drain", `{"deadline": "1s"}`, nil); err != nil {
+	soon, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := l.operator.ask(soon, "POST", "/v1/agents/"+id+"/drain", `{"deadline": "1s"}`, nil); err != nil {
 		return d.name, fmt.Errorf("%w: %w", errSkipped, err) // unreachable, or no leader
 	}
 	time.Sleep(span(r, time.Second, 5*time.Second))

@@ -129,6 +129,30 @@ func freePort(r *rand.Rand) (string, error) {
 
 // raise starts the cluster and waits until every agent has registered.
 func (l *lab) raise(ctx context.Context) error {
+	if err := l.planMasters(); err != nil {
+		return err
+	}
+	if err := l.planAgents(); err != nil {
+		return err
+	}
+	l.mountDisks()
+	for _, d := range slices.Concat(l.masters, l.agents) {
+		if err := d.start(); err != nil {
+			return err
+		}
+	}
+	for _, d := range slices.Concat(l.masters, l.agents) {
+		if err := d.awaitReady(time.Minute); err != nil {
+			return err
+		}
+	}
+	_, _, err := l.operator.leader(ctx)
+	return err
+}
+
+// planMasters says how the masters are started. They reach each other through
+// the mesh only, since that is where they say they are.
+func (l *lab) planMasters() error {
 	// Ports are no part of the story that the seed tells.
 	ports := rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(time.Now().UnixNano())))
 	var doors, join []string
@@ -155,6 +179,10 @@ func (l *lab) raise(ctx context.Context) error {
 	}
 	l.operator = newOperator(doors)
 	l.watch = newWatch(l.operator, l.work)
+	return nil
+}
+
+func (l *lab) planAgents() error {
 	for i := range l.config.agents {
 		name := fmt.Sprintf("a%d", i+1)
 		edges, err := l.edges(name)
@@ -164,27 +192,15 @@ func (l *lab) raise(ctx context.Context) error {
 		l.agents = append(l.agents, l.daemon(name, "agent", "--masters", strings.Join(edges, ","), "--http", "127.0.0.1:0",
 			"--resources", "cpus=3.2,mem=2GiB,disk=10GiB,bandwidth=0,gpu=2x8GiB"))
 	}
-	l.mountDisks()
-	for _, d := range slices.Concat(l.masters, l.agents) {
-		if err := d.start(); err != nil {
-			return err
-		}
-	}
-	for _, d := range slices.Concat(l.masters, l.agents) {
-		if err := d.awaitReady(time.Minute); err != nil {
-			return err
-		}
-	}
-	_, _, err := l.operator.leader(ctx)
-	return err
+	return nil
 }
 
 // edges opens a way from a client to every master.
 func (l *lab) edges(from string) ([]string, error) {
 	var out []string
 	for _, m := range l.masters {
-		i := slices.Index(m.args, "--http")
-		at, err := l.mesh.open(from, m.name, m.args[i+1], true)
+		http := m.args[slices.Index(m.args, "--http")+1]
+		at, err := l.mesh.open(from, m.name, http, true)
 		if err != nil {
 			return nil, err
 		}
