@@ -270,7 +270,7 @@ func FuzzReadFile(f *testing.F) {
 				}
 			}
 		}
-		if s.offerTimeout <= 0 || s.agentTimeout <= 0 || s.removalEvery <= 0 || s.removalBurst < 1 || s.bootstrapExpect < 1 {
+		if s.offerTimeout <= 0 || s.agentTimeout <= 0 || s.removalEvery <= 0 || s.removalBurst < 1 || s.bootstrapExpect < 0 || s.founders() < 1 && len(s.join) == 0 {
 			t.Errorf("%+v is out of range", s)
 		}
 	})

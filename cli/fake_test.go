@@ -57,6 +57,9 @@ func newFake(tb testing.TB, token string) *fake {
 		f.asked <- struct{}{}
 	})
 	mux.HandleFunc("GET /v1/tasks/{id}/logs", f.logs)
+	mux.HandleFunc("GET /v1/snapshot", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("ringmaster state\x01")) // and nothing follows
+	})
 	frameworks := frameworktest.NewMaster(tb)
 	frameworks.Serve(func(link wire.Link) { (&frameworktest.Cluster{Run: f.run}).Serve(link) })
 	mux.Handle("GET /v1/framework", frameworks)

@@ -10,7 +10,8 @@ func masterCommand() *cli.Command {
 			"ringmaster master --name m1 --data-dir /var/lib/ringmaster --http 127.0.0.1:5050 --raft 127.0.0.1:5051",
 			"ringmaster master --config master.yaml",
 			"ringmaster master --name m2 --http 10.0.0.2:5050 --raft 10.0.0.2:5051 --bootstrap-expect 3 \\",
-			"    --join 10.0.0.1:5051,10.0.0.2:5051,10.0.0.3:5051 --cert m2.pem --key m2.key --ca ca.pem --token \"$TOKEN\"") +
+			"    --join 10.0.0.1:5051,10.0.0.2:5051,10.0.0.3:5051 --cert m2.pem --key m2.key --ca ca.pem --token \"$TOKEN\"",
+			"ringmaster master --name m4 --http 10.0.0.4:5050 --raft 10.0.0.4:5051 --join 10.0.0.1:5051     # joins a cluster that runs") +
 			"\n\nIt prints one line \"ready URL\" when it serves. SIGTERM stops it cleanly, SIGHUP reads the log level again.",
 		Flags: daemonFlags(opts),
 		Action: func(c *cli.Context) error {

@@ -36,7 +36,7 @@ func masterOnly() []option {
 		{name: "raft", usage: "`HOST:PORT` to listen on for the other masters", shown: "127.0.0.1:5051", text: address(func(s *settings) *string { return &s.raft })},
 		{name: "advertise_http", usage: "`HOST:PORT` under which clients and agents reach --http", shown: "where it listens", text: address(func(s *settings) *string { return &s.advertiseHTTP })},
 		{name: "advertise_raft", usage: "`HOST:PORT` under which the other masters reach --raft", shown: "where it listens", text: address(func(s *settings) *string { return &s.advertiseRaft })},
-		{name: "bootstrap_expect", usage: "`NUMBER` of masters that found a new cluster together", shown: "1", text: atLeastOne(func(s *settings) *int { return &s.bootstrapExpect })},
+		{name: "bootstrap_expect", usage: "`NUMBER` of masters that found a new cluster together", shown: "1, and none with --join alone, which joins a cluster that runs", text: atLeastOne(func(s *settings) *int { return &s.bootstrapExpect })},
 		{name: "join", usage: "Raft addresses `HOST:PORT,...` of the masters", list: addresses(func(s *settings) *[]string { return &s.join })},
 		{name: "placement", usage: "`STRATEGY` that chooses agents; this version has rings", shown: "rings", text: placement},
 		{name: "rings", usage: "`RINGS` by kind, such as '{cpus: {lower: 0, width: 4, count: 16, reach: 8}}'", shown: "by the kind", rings: setRings},

@@ -31,7 +31,7 @@ type settings struct {
 	raft            string
 	advertiseHTTP   string
 	advertiseRaft   string
-	bootstrapExpect int
+	bootstrapExpect int // 0: not given, see founders
 	join            []string
 	placement       offers.Placement
 	rings           map[string]ringSetting
@@ -51,7 +51,7 @@ type settings struct {
 func masterDefaults() *settings {
 	return &settings{
 		name: hostname(), dataDir: "/var/lib/ringmaster", http: "127.0.0.1:5050", logLevel: "info",
-		raft: "127.0.0.1:5051", bootstrapExpect: 1,
+		raft:         "127.0.0.1:5051",
 		offerTimeout: 2 * time.Minute, agentTimeout: 75 * time.Second, removalEvery: 10 * time.Second, removalBurst: 3,
 	}
 }

@@ -18,11 +18,21 @@ func openMaster(s *settings, d *door.Door, log hclog.Logger) (*master.Master, er
 	return master.Open(master.Config{
 		Name: s.name, DataDir: s.dataDir, HTTP: s.http, Raft: s.raft,
 		AdvertiseHTTP: s.advertiseHTTP, AdvertiseRaft: s.advertiseRaft,
-		BootstrapExpect: s.bootstrapExpect, Join: s.join,
+		BootstrapExpect: s.founders(), Join: s.join,
 		OfferTimeout: s.offerTimeout, AgentTimeout: s.agentTimeout,
 		RemovalEvery: s.removalEvery, RemovalBurst: s.removalBurst,
 		Exclude: s.exclude, Rings: layouts, Version: Version, Door: d, Logger: log,
 	})
+}
+
+// founders is how many new masters found a cluster together. One that was told
+// whom to join and not how many found does not found any: it would be alone in
+// a cluster of its own before the others were asked.
+func (s *settings) founders() int {
+	if s.bootstrapExpect == 0 && len(s.join) == 0 {
+		return 1
+	}
+	return s.bootstrapExpect
 }
 
 // openAgent opens the agent that s describes; endTasks says whether its tasks

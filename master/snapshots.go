@@ -82,7 +82,7 @@ func mayReplace(now, by *state.State) error {
 		}
 	}
 	if living+tasks > 0 {
-		return conflict("nothing was restored: the snapshot is of cluster %.8s, and this cluster %.8s is in use with %d frameworks and %d tasks: restore it on new masters, or tear these frameworks down first",
+		return conflict("nothing was restored: the snapshot is of cluster %.8s, and this cluster %.8s is in use (frameworks: %d, living tasks: %d): restore it on new masters, or tear these frameworks down first",
 			by.ClusterID(), now.ClusterID(), living, tasks)
 	}
 	return nil

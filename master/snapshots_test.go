@@ -68,7 +68,7 @@ func TestBadSnapshotsRestoreNothing(t *testing.T) {
 		{string(newer), "it has format 2 and this Ringmaster reads format 1", 400},
 		{`{"agents": []}` + strings.Repeat(" ", 20), "this is not a snapshot", 400},
 		{written(t, state.New()), "had not begun", 400},
-		{written(t, foreign(t)), "this cluster c0de0123 is in use with 2 frameworks and 2 tasks", 409},
+		{written(t, foreign(t)), "this cluster c0de0123 is in use (frameworks: 2, living tasks: 2)", 409},
 	} {
 		s.wantError("POST", "/v1/snapshot", row.body, row.status, offers.BadMessage, row.says)
 	}

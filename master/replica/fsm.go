@@ -64,7 +64,7 @@ func (f *fsm) Apply(log *raft.Log) any {
 		return outcome{err: errFenced}
 	}
 	if body := log.Data[fenceSize:]; len(body) > 0 && body[0] == restoreMark {
-		return f.applyRestore(log.Index, body)
+		return f.applyRestore(log.Index, log.Term, body)
 	}
 	batch, err := state.Decode(log.Data[fenceSize:])
 	if err != nil {

@@ -81,7 +81,7 @@ func (l *limited) Write(p []byte) (int, error) {
 }
 
 // applyRestore is [fsm.Apply] for the entry of a restore, from the mark on.
-func (f *fsm) applyRestore(index uint64, body []byte) any {
+func (f *fsm) applyRestore(index, term uint64, body []byte) any {
 	if len(body) < restoreHead {
 		f.unreadable(index, errors.New("it is cut short"))
 	}
@@ -94,6 +94,6 @@ func (f *fsm) applyRestore(index uint64, body []byte) any {
 	if err != nil {
 		f.unreadable(index, err)
 	}
-	f.current.Store(s.Replacing(f.current.Load(), now))
+	f.current.Store(s.Replacing(f.current.Load(), term, now))
 	return outcome{}
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -22,15 +23,19 @@ func TestReplacingKeepsApartWhatMustNotComeTwice(t *testing.T) {
 	l.agent("b")
 	now := l.now.Add(time.Hour)
 
-	next := old.Replacing(l.s, now)
+	next := old.Replacing(l.s, 7, now)
 	if err := next.check(); err != nil {
 		t.Fatal(err)
 	}
-	if next.Terms() != termsApart || next.Applied() != l.s.Applied() {
-		t.Errorf("terms %d, %d commands", next.Terms(), next.Applied())
+	clock := uint64(now.UnixMilli())
+	if next.Terms()+7 != clock || next.Applied() != l.s.Applied() {
+		t.Errorf("term %d, %d commands", next.Terms()+7, next.Applied())
 	}
-	if again := old.Replacing(next, now); again.Terms() != 2*termsApart {
-		t.Errorf("terms %d after a second restore", again.Terms())
+	if again := old.Replacing(next, 9, now); again.Terms()+9 != next.Terms()+9+1 {
+		t.Errorf("term %d after %d in the same moment", again.Terms()+9, next.Terms()+9)
+	}
+	if again := next.Replacing(New(), 2, start); again.Terms() <= next.Terms() {
+		t.Error("a clock that is behind takes the terms back")
 	}
 	lives, ended := next.Task(offers.TaskRef{Framework: f, Task: "lives"}), next.Task(offers.TaskRef{Framework: f, Task: "ended"})
 	if !lives.Restored || ended.Restored || old.Task(lives.Ref()).Restored {
@@ -53,14 +58,14 @@ func TestReplacingKeepsApartWhatMustNotComeTwice(t *testing.T) {
 		t.Errorf("the next framework is %s", got)
 	}
 	other, _ := New().Apply([]Command{{Init: &Init{"beef5eed-0000"}}})
-	foreign := old.Replacing(other, now)
+	foreign := old.Replacing(other, 2, now)
 	foreign, results = foreign.Apply([]Command{{RegisterAgent: &RegisterAgent{Agent: offers.Agent{Name: "new"}, Time: now}}})
-	if got := results[0].Value.(*Agent).ID; got != "a10002-c0de" || foreign.ClusterID() != cluster || !foreign.ForgottenAgent("a00007-c0de") {
+	if got := results[0].Value.(*Agent).ID; string(got) != fmt.Sprintf("ax%020d-c0de", clock+1) || foreign.ClusterID() != cluster || !foreign.ForgottenAgent("a00007-c0de") {
 		t.Errorf("the next agent of the new masters is %s", got)
 	}
 	// The marks survive a snapshot; a new launch of the id has none.
 	back, err := Read(bytes.NewReader(snapshot(t, next)))
-	if err != nil || back.Terms() != termsApart || !back.Task(lives.Ref()).Restored {
+	if err != nil || back.Terms() != next.Terms() || !back.Task(lives.Ref()).Restored {
 		t.Errorf("read back: %v", err)
 	}
 	for _, c := range []Command{end(f, "lives", offers.Gone), acknowledge(f, "lives"), launch(f, "lives", a.ID)} {

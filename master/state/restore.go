@@ -22,6 +22,7 @@ func Read(r io.Reader) (*State, error) {
 		return nil, err
 	}
 	tx := begin(New())
+	var odd error // of the first record that makes no sense; only the checksum tells whether it is damaged or newer
 	for {
 		kind, n, err := in.head()
 		if err != nil {
@@ -37,19 +38,30 @@ func Read(r io.Reader) (*State, error) {
 		if err != nil {
 			return nil, err
 		}
-		if (kind == recordHeader) != (in.count == 0) {
-			return nil, fmt.Errorf("read snapshot: record %d is of kind %s; the header comes first and once", in.count, kind)
-		}
-		if err := tx.restore(kind, payload); err != nil {
-			return nil, fmt.Errorf("read snapshot: record %d, %s: %w", in.count, kind, err)
+		if odd == nil {
+			odd = tx.take(in.count, kind, payload)
 		}
 		in.count++
+	}
+	if odd != nil {
+		return nil, odd
 	}
 	s := tx.commit()
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("read snapshot: it was written whole but its records contradict each other: %w", err)
 	}
 	return s, nil
+}
+
+// take enters one record in its place.
+func (tx *tx) take(n uint64, kind recordKind, payload []byte) error {
+	if (kind == recordHeader) != (n == 0) {
+		return fmt.Errorf("read snapshot: record %d is of kind %s; the header comes first and once", n, kind)
+	}
+	if err := tx.restore(kind, payload); err != nil {
+		return fmt.Errorf("read snapshot: it was written whole, but this Ringmaster can't read its record %d, %s (%w): use the version that wrote it, or a newer one", n, kind, err)
+	}
+	return nil
 }
 
 // snapshotReader sums what it reads.
@@ -172,7 +184,7 @@ func (tx *tx) restore(kind recordKind, payload []byte) error {
 		}
 		return tx.restoreEntry(e)
 	}
-	return errors.New("this Ringmaster does not know the kind; use the version that wrote it, or a newer one")
+	return errors.New("the kind is unknown")
 }
 
 func (tx *tx) restoreAgent(a *Agent) error {

@@ -89,7 +89,7 @@ func TestSnapshotRefusals(t *testing.T) {
 		"the header comes first":   seal(1, start, agent),
 		"record 1 is of kind head": seal(2, start, head, head),
 		"there twice":              seal(3, start, head, agent, agent),
-		"does not know the kind":   seal(2, start, head, []byte{99, 0}),
+		"the kind is unknown":      seal(2, start, head, []byte{99, 0}),
 		"says 7":                   seal(7, start, head),
 		"contradict each other":    seal(2, start, head, record(t, recordAgent, &Agent{Agent: offers.Agent{ID: "a00002-c0de", Name: "a"}, State: offers.AgentActive})),
 	} {
