@@ -1,0 +1,369 @@
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
+	"github.com/ringmaster-project/ringmaster/agent/tasks"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// agent is the shell around the machine, as package agent is, with its host.
+type agent struct {
+	process
+	self    offers.Agent
+	machine *tasks.Machine
+	link    *agentLink // nil: no connection
+	leaving bool       // refused: it comes back once its tasks have ended
+	ticks   int        // marks the last planned tick
+
+	// On the host: outlives the agent's process.
+	disk  disk
+	boots int
+	pids  int
+	procs map[offers.TaskRef]*proc
+	stray [][]byte // orders of earlier connections, to come late
+}
+
+// agentLink is the connection to a master.
+type agentLink struct {
+	end        *end
+	registered bool
+	interval   time.Duration
+}
+
+// disk is the agent's checkpoint: what was committed.
+type disk struct {
+	meta     tasks.Meta
+	launches map[offers.TaskRef]tasks.Launch
+	progress map[offers.TaskRef]tasks.Progress
+}
+
+// proc is a task's process with its shim.
+type proc struct {
+	launch  tasks.Launch
+	id      record.Identity
+	open    bool // its gate was opened: it ran
+	exited  bool
+	lost    bool // its shim died
+	exit    record.Exit
+	stopped bool // it was asked to end
+}
+
+func newAgent(w *world, n int) *agent {
+	a := &agent{disk: newDisk(), procs: map[offers.TaskRef]*proc{}, boots: 1}
+	a.process = process{w: w, name: fmt.Sprintf("agent%d", n), skew: w.options.jump(w)}
+	total := offers.Inventory{Amounts: offers.Amounts{4000, 8 << 30, 100 << 30}}
+	if n%2 == 0 {
+		total.Classes = []offers.DeviceClass{{Name: "gpu", Devices: []offers.Device{
+			{ID: "gpu0", Capacity: 16 << 30}, {ID: "gpu1", Capacity: 16 << 30},
+		}}}
+	}
+	a.self = offers.Agent{Name: a.name, Host: a.name, Address: a.name + ":1", Total: total, Version: "sim", Started: epoch}
+	a.die = func() { a.machine, a.link, a.leaving = nil, nil, false }
+	a.start = a.recover
+	return a
+}
+
+func newDisk() disk {
+	return disk{launches: map[offers.TaskRef]tasks.Launch{}, progress: map[offers.TaskRef]tasks.Progress{}}
+}
+
+// recover brings the machine to where the last run left it.
+func (a *agent) recover() {
+	now := a.time()
+	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Host: a.name}, a.disk.meta)
+	var known []tasks.Known
+	refs := slices.SortedFunc(maps.Keys(a.disk.launches), compareRefs)
+	for _, ref := range refs {
+		known = append(known, tasks.Known{Launch: a.disk.launches[ref], Progress: a.disk.progress[ref]})
+	}
+	a.machine.Restore(known, now)
+	for _, ref := range slices.SortedFunc(maps.Keys(a.procs), compareRefs) {
+		// A shim whose gate was never opened goes with the agent that held it.
+		if p := a.procs[ref]; !p.open || a.disk.progress[ref].Process == nil {
+			delete(a.procs, ref)
+		}
+	}
+	for _, k := range known {
+		if k.Progress.State.Terminal() || k.Progress.Process == nil {
+			continue
+		}
+		a.adopt(k.Launch.Ref(), *k.Progress.Process)
+	}
+	if a.act() {
+		a.after(a.w.between(0, 200*time.Millisecond), a.connect)
+	}
+}
+
+// adopt finds a process of an earlier run again.
+func (a *agent) adopt(ref offers.TaskRef, id record.Identity) {
+	p := a.procs[ref]
+	switch {
+	case id.Boot != a.bootID():
+		a.after(0, func() { a.finish(ref, tasks.How{Rebooted: true}) })
+	case p == nil || p.id != id:
+		a.after(0, func() { a.finish(ref, tasks.How{Exit: record.Exit{Never: true}}) })
+	case p.exited || p.lost:
+		a.after(a.w.between(0, 50*time.Millisecond), func() { a.finish(ref, p.how()) })
+	default:
+		a.machine.Adopted(ref, a.time())
+	}
+}
+
+func (a *agent) bootID() string { return fmt.Sprintf("boot%d", a.boots) }
+
+func (p *proc) how() tasks.How {
+	if p.lost {
+		return tasks.How{Lost: true}
+	}
+	return tasks.How{Exit: p.exit}
+}
+
+// act does what the machine wants: first the disk, then the world. Between
+// any two of these the process may die; false says that it did.
+func (a *agent) act() bool {
+	for {
+		r := a.machine.Ready()
+		if r.Empty() {
+			break
+		}
+		if a.stumble(0.002) {
+			return false
+		}
+		a.commit(&r)
+		if a.stumble(0.002) {
+			return false
+		}
+		for _, l := range r.Start {
+			a.prepare(l)
+		}
+		for _, ref := range r.Abandon {
+			a.abandon(ref)
+		}
+		for _, ref := range r.Release {
+			a.release(ref)
+			if a.stumble(0.002) {
+				return false
+			}
+		}
+		for _, s := range r.Signals {
+			a.signal(s)
+		}
+		if len(r.Send) > 0 {
+			a.w.judge.reported(r.Send)
+			a.send(&wire.Statuses{Statuses: r.Send})
+		}
+	}
+	if a.leaving && a.machine.Orphans() == 0 {
+		a.leaving = false
+		a.after(a.w.between(50*time.Millisecond, time.Second), a.connect)
+	}
+	a.planTick()
+	return true
+}
+
+func (a *agent) commit(r *tasks.Ready) {
+	if r.Meta != nil {
+		a.disk.meta = *r.Meta
+	}
+	for _, l := range r.Launched {
+		a.disk.launches[l.Ref()] = l
+	}
+	for _, ref := range r.Changed {
+		if p, ok := a.machine.Progress(ref); ok {
+			a.disk.progress[ref] = p
+		}
+	}
+	for _, ref := range r.Removed {
+		delete(a.disk.launches, ref)
+		delete(a.disk.progress, ref)
+		delete(a.procs, ref)
+	}
+}
+
+func (a *agent) planTick() {
+	next := a.machine.Next()
+	if next.IsZero() {
+		return
+	}
+	a.ticks++
+	mark := a.ticks
+	a.after(next.Sub(a.time()), func() {
+		if a.ticks == mark {
+			a.machine.Tick(a.time())
+			a.act()
+		}
+	})
+}
+
+// connect looks for the leader.
+func (a *agent) connect() {
+	if a.link != nil || a.leaving {
+		return
+	}
+	m, c, s := a.w.dial(&a.process)
+	if m == nil {
+		a.after(a.w.between(50*time.Millisecond, 3*time.Second), a.connect)
+		return
+	}
+	m.serve(s, false)
+	link := &agentLink{end: c}
+	a.link = link
+	c.receive = func(frame []byte) { a.receive(link, frame) }
+	c.ended = func(reason string) { a.lost(link) }
+	self := a.self
+	self.ID = a.machine.Meta().Agent
+	sequence, list := a.machine.Register()
+	a.send(&wire.RegisterAgent{Agent: self, Sequence: sequence, Tasks: list})
+	a.after(10*time.Second, func() {
+		if a.link == link && !link.registered {
+			a.hangup()
+		}
+	})
+}
+
+func (a *agent) hangup() {
+	link := a.link
+	link.end.close("given up")
+	a.lost(link)
+}
+
+func (a *agent) lost(link *agentLink) {
+	if a.link != link {
+		return
+	}
+	a.link = nil
+	a.machine.Disconnected()
+	a.after(a.w.between(50*time.Millisecond, 2*time.Second), a.connect)
+	a.act()
+}
+
+func (a *agent) send(m wire.Message) {
+	if a.link == nil {
+		return
+	}
+	frame, err := wire.Encode(m, "")
+	if err != nil {
+		a.w.broken("%s sends what can't be encoded: %v", a.name, err)
+		return
+	}
+	a.link.end.send(frame)
+}
+
+func (a *agent) beat(link *agentLink) {
+	a.after(link.interval, func() {
+		if a.link == link {
+			a.send(&wire.Heartbeat{})
+			a.beat(link)
+		}
+	})
+}
+
+// receive takes one message of the master.
+func (a *agent) receive(link *agentLink, frame []byte) {
+	if a.link != link {
+		return
+	}
+	m, _, err := wire.Decode(wire.ToAgent, frame)
+	if err != nil {
+		a.w.broken("%s can't read %s: %v", a.name, frame, err)
+		return
+	}
+	if !link.registered {
+		a.answered(link, m)
+	} else {
+		a.obey(m)
+		a.keep(m, frame)
+	}
+	if a.machine != nil {
+		a.act()
+	}
+}
+
+// answered takes the answer to the registration.
+func (a *agent) answered(link *agentLink, m wire.Message) {
+	now := a.time()
+	switch m := m.(type) {
+	case *wire.AgentRegistered:
+		was := a.machine.Meta().Term
+		if err := a.machine.Registered(m, now); err != nil {
+			a.w.tell(a.name, "does not believe it: %v", err)
+			a.hangup()
+			return
+		}
+		link.registered, link.interval = true, m.Heartbeat.Std()
+		a.beat(link)
+		a.w.tell(a.name, "is registered as %s in term %d", m.AgentID, m.Master.Term)
+		if m.Master.Term > was {
+			a.late()
+		}
+	case *wire.ErrorMessage:
+		if m.Code == offers.UnknownAgent && a.machine.Meta().Agent != "" {
+			a.w.tell(a.name, "was given up: it ends its tasks")
+			a.machine.Refused(now)
+			a.leaving, a.stray = true, nil
+		}
+		link.end.close("refused")
+		a.lost(link)
+	}
+}
+
+// obey does what a master orders. An order of an older term is to be ignored.
+func (a *agent) obey(m wire.Message) {
+	now, term := a.time(), a.machine.Meta().Term
+	var err error
+	old := false
+	switch m := m.(type) {
+	case *wire.Launch:
+		old, err = m.Term < term, a.machine.Launch(m, now)
+	case *wire.KillTask:
+		old, err = m.Term < term, a.machine.Kill(m, now)
+	case *wire.AcknowledgeStatus:
+		a.machine.Acknowledge(m.Acknowledged, now)
+	}
+	if old {
+		a.w.report.Fenced++
+		if err == nil {
+			a.w.broken("%s obeys an order of a term before %d: %+v", a.name, term, m)
+		}
+	}
+}
+
+// keep remembers some orders, so that they come once more and too late.
+func (a *agent) keep(m wire.Message, frame []byte) {
+	switch m.(type) {
+	case *wire.Launch, *wire.KillTask:
+		if len(a.stray) < 20 && a.w.chance(0.3) {
+			a.stray = append(a.stray, frame)
+		}
+	}
+}
+
+// late brings orders of older terms, as if a way through the network had
+// taken them very long.
+func (a *agent) late() {
+	stray := a.stray
+	a.stray = nil
+	for _, frame := range stray {
+		a.after(a.w.between(0, 10*time.Second), func() {
+			m, _, err := wire.Decode(wire.ToAgent, frame)
+			if err == nil {
+				a.w.fault("late order")
+				a.obey(m)
+				a.act()
+			}
+		})
+	}
+}
+
+func compareRefs(a, b offers.TaskRef) int {
+	if a.Framework != b.Framework {
+		return compare(a.Framework, b.Framework)
+	}
+	return compare(a.Task, b.Task)
+}

@@ -1,0 +1,225 @@
+package faults
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/lead"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// consensus stands for Raft: one agreed log, applied to one state.
+type consensus struct {
+	w       *world
+	state   *state.State
+	term    uint64
+	leader  *master // nil: nobody leads
+	run     int     // of the leader: one that was killed leads no more
+	missed  int     // checks in a row at which the leader had no majority
+	patient int     // checks without a majority until others elect
+	pending []*proposal
+	due     time.Duration // when the last pending proposal is stored by a majority
+}
+
+// proposal is one entry on its way to a majority.
+type proposal struct {
+	from  *master
+	run   int
+	core  *lead.Core
+	term  uint64
+	steps []lead.Step
+	entry []byte
+}
+
+const electionCheck = 100 * time.Millisecond
+
+func newConsensus(w *world) *consensus {
+	s, _ := state.New().Apply([]state.Command{{Init: &state.Init{ClusterID: "c0de-simulated"}}})
+	return &consensus{w: w, state: s}
+}
+
+// watch elects leaders, for ever.
+func (c *consensus) watch() {
+	c.w.after(electionCheck, c.watch)
+	if c.leads() {
+		c.missed = 0
+		return
+	}
+	if c.missed++; c.missed < c.patient {
+		return
+	}
+	if c.leader != nil {
+		c.depose()
+	}
+	var able []*master
+	for _, m := range c.w.masters {
+		if c.canLead(m) {
+			able = append(able, m)
+		}
+	}
+	if len(able) > 0 {
+		c.elect(pick(c.w, able))
+	}
+}
+
+// canLead reports whether m reaches a majority and hears from it.
+func (c *consensus) canLead(m *master) bool {
+	if !m.up || m.paused {
+		return false
+	}
+	votes := 0
+	for _, o := range c.w.masters {
+		n := c.w.net
+		if o == m || o.up && !o.paused && n.reaches(m.name, o.name) && n.reaches(o.name, m.name) {
+			votes++
+		}
+	}
+	return votes > len(c.w.masters)/2
+}
+
+// leads reports whether the leader can do its work.
+func (c *consensus) leads() bool {
+	return c.leader != nil && c.leader.run == c.run && c.canLead(c.leader)
+}
+
+// depose ends a leadership. The leader hears of it when it does; what it had
+// proposed is decided by the next one.
+func (c *consensus) depose() {
+	old, term := c.leader, c.term
+	c.leader = nil
+	c.w.tell("consensus", "%s leads no more", old.name)
+	old.after(c.w.between(0, 3*time.Second), func() {
+		if old.core != nil && old.term <= term {
+			old.stepDown("this master leads no more")
+		}
+	})
+}
+
+// elect begins a term. Some of what the last leader proposed had reached the
+// new one and is committed now, the rest is lost.
+func (c *consensus) elect(m *master) {
+	kept := 0
+	if len(c.pending) > 0 {
+		kept = c.w.rng.IntN(len(c.pending) + 1)
+	}
+	pending := c.pending
+	c.pending = nil
+	for i, p := range pending {
+		if i < kept {
+			c.commit(p)
+		}
+		p.learn(nil, errLost)
+	}
+	c.term += 1 + c.w.rng.Uint64N(2)
+	c.leader, c.run, c.missed, c.patient, c.due = m, m.run, 0, 5+c.w.rng.IntN(15), 0
+	c.w.report.Terms++
+	term := c.term
+	c.w.tell("consensus", "term %d: %s leads; of %d entries under way %d are kept", term, m.name, len(pending), kept)
+	m.after(c.w.between(time.Millisecond, 50*time.Millisecond), func() { m.begin(term) })
+}
+
+var errLost = offers.Errorf(offers.Unavailable, "leadership was lost before a majority of the masters agreed")
+
+// propose takes what a master wants to be committed in a term.
+func (c *consensus) propose(m *master, steps []lead.Step) {
+	commands := make([]state.Command, len(steps))
+	for i := range steps {
+		commands[i] = steps[i].Command
+	}
+	entry, err := state.Encode(commands)
+	if err != nil {
+		c.w.broken("%s proposes what can't be encoded: %v", m.name, err)
+		return
+	}
+	p := &proposal{m, m.run, m.core, m.term, steps, entry}
+	if c.leader != m || c.term != m.term || c.run != m.run {
+		c.w.report.Fenced++
+		p.learn(nil, errLost)
+		return
+	}
+	c.pending = append(c.pending, p)
+	c.due = max(c.due, c.w.now+c.w.between(200*time.Microsecond, 15*time.Millisecond))
+	c.w.after(c.due-c.w.now, func() { c.stored(p) })
+}
+
+// stored commits p, once a majority can have it.
+func (c *consensus) stored(p *proposal) {
+	if len(c.pending) == 0 || c.pending[0].term != p.term || c.leader != p.from {
+		return // decided by an election, or waits for one
+	}
+	if !c.leads() {
+		c.w.after(20*time.Millisecond, func() { c.stored(p) })
+		return
+	}
+	for len(c.pending) > 0 {
+		first := c.pending[0]
+		c.pending = c.pending[1:]
+		first.learn(c.commit(first), nil)
+		if first == p {
+			return
+		}
+	}
+}
+
+// commit applies an entry as every master does: from its bytes.
+func (c *consensus) commit(p *proposal) []state.Result {
+	batch, err := state.Decode(p.entry)
+	if err != nil {
+		c.w.broken("an entry can't be read: %v", err)
+		return nil
+	}
+	c.w.report.Commits++
+	c.w.mix(p.entry)
+	before := c.state
+	after, results := before.Apply(batch)
+	c.state = after
+	if c.w.options.Trace != nil {
+		for i := range batch {
+			c.w.tell("consensus", "commits %s (term %d)%s", describe(&batch[i]), p.term, failed(results[i]))
+		}
+	}
+	c.w.judge.committed(batch, results)
+	return results
+}
+
+func failed(r state.Result) string {
+	if r.Err == nil {
+		return ""
+	}
+	return ": refused, " + r.Err.Message
+}
+
+// learn tells the proposer, if it still is the one that it was.
+func (p *proposal) learn(results []state.Result, err error) {
+	w := p.from.w
+	w.after(w.between(0, 4*time.Millisecond), func() {
+		p.from.step(p.run, func() { p.from.conclude(p, results, err) })
+	})
+}
+
+// describe says in a few words what a command does.
+func describe(c *state.Command) string {
+	switch {
+	case c.RegisterAgent != nil:
+		return fmt.Sprintf("agent %s registers as %q", c.RegisterAgent.Agent.Name, c.RegisterAgent.Agent.ID)
+	case c.SetAgentState != nil:
+		return fmt.Sprintf("agent %s is %s", c.SetAgentState.ID, c.SetAgentState.State)
+	case c.RegisterFramework != nil:
+		return fmt.Sprintf("framework %s registers as %q", c.RegisterFramework.Name, c.RegisterFramework.ID)
+	case c.DisconnectFramework != nil:
+		return fmt.Sprintf("framework %s is away, until %s", c.DisconnectFramework.ID, c.DisconnectFramework.Deadline.Sub(epoch))
+	case c.RemoveFramework != nil:
+		return fmt.Sprintf("framework %s is removed", c.RemoveFramework.ID)
+	case c.Launch != nil:
+		return fmt.Sprintf("launch %s on %s", c.Launch.Task.Ref(), c.Launch.Task.Agent)
+	case c.EndTask != nil:
+		return fmt.Sprintf("%s ends %s (%s)", c.EndTask.Ref, c.EndTask.Status.State, c.EndTask.Status.UpdateID)
+	case c.Acknowledge != nil:
+		return fmt.Sprintf("%s is acknowledged", c.Acknowledge.Ref)
+	case c.KillTask != nil:
+		return fmt.Sprintf("kill %s", c.KillTask.Ref)
+	default:
+		return "something else"
+	}
+}

@@ -1,0 +1,308 @@
+package faults
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// nemesis breaks something every now and then, until the healing.
+func (w *world) nemesis() {
+	w.after(w.spread(w.options.Pace/8, w.options.Pace*4), func() {
+		if w.healed {
+			return
+		}
+		w.strike()
+		w.nemesis()
+	})
+}
+
+// strike does one fault.
+func (w *world) strike() {
+	kinds := []struct {
+		weight int
+		name   string
+		do     func() bool
+	}{
+		{12, "connection broken", w.breakOne},
+		{8, "partition", func() bool { return w.partition(true) }},
+		{8, "one-way partition", func() bool { return w.partition(false) }},
+		{5, "master cut off", w.isolate},
+		{8, "master killed", func() bool { return w.kill(&pick(w, w.masters).process) }},
+		{6, "leader killed", func() bool { return w.raft.leader != nil && w.kill(&w.raft.leader.process) }},
+		{10, "agent killed", func() bool { return w.kill(&pick(w, w.agents).process) }},
+		{3, "host restarted", func() bool { return w.restart(false) }},
+		{1, "host restarted with a new disk", func() bool { return w.restart(true) }},
+		{4, "task's shim killed", w.killShim},
+		{8, "framework killed", func() bool { return w.kill(&pick(w, w.frameworks).process) }},
+		{1, "framework left for good", w.leave},
+		{1, "framework torn down", w.tearDown},
+		{2, "framework taken over", w.takeOver},
+		{5, "leader paused", func() bool { return w.raft.leader != nil && w.pause(&w.raft.leader.process) }},
+		{3, "master paused", func() bool { return w.pause(&pick(w, w.masters).process) }},
+		{4, "agent paused", func() bool { return w.pause(&pick(w, w.agents).process) }},
+		{4, "framework paused", func() bool { return w.pause(&pick(w, w.frameworks).process) }},
+		{4, "clock jump", w.jump},
+		{4, "slow network", w.slowDown},
+		{4, "leadership transferred", w.transfer},
+		{3, "agent drained", func() bool { return w.operate(offers.AgentDraining) }},
+		{3, "agent undrained", func() bool { return w.operate(offers.AgentActive) }},
+		{1, "agent removed", func() bool { return w.operate(offers.AgentGone) }},
+	}
+	sum := 0
+	for _, k := range kinds {
+		sum += k.weight
+	}
+	n := w.rng.IntN(sum)
+	for _, k := range kinds {
+		if n -= k.weight; n < 0 {
+			w.tell("fault", "%s", k.name)
+			if k.do() {
+				w.fault(k.name)
+			}
+			return
+		}
+	}
+}
+
+func (w *world) breakOne() bool {
+	if len(w.net.lanes) == 0 {
+		return false
+	}
+	pick(w, w.net.lanes).reset()
+	return true
+}
+
+// partition cuts the way between two processes, one of them a master.
+func (w *world) partition(both bool) bool {
+	a, b := pick(w, w.masters).name, pick(w, w.names())
+	if a == b {
+		return false
+	}
+	d := w.spread(100*time.Millisecond, time.Minute)
+	if w.chance(0.5) {
+		a, b = b, a
+	}
+	w.tell("fault", "%s no longer reaches %s for %s, both ways %v", a, b, d, both)
+	w.net.block(a, b, d)
+	if both {
+		w.net.block(b, a, d)
+	}
+	return true
+}
+
+// isolate cuts a master, mostly the leader, off from the other masters or
+// from everybody, in one direction or both.
+func (w *world) isolate() bool {
+	m := pick(w, w.masters)
+	if w.raft.leader != nil && w.chance(0.7) {
+		m = w.raft.leader
+	}
+	d, out, in, all := w.spread(200*time.Millisecond, time.Minute), w.chance(0.8), w.chance(0.8), w.chance(0.3)
+	w.tell("fault", "%s is cut off for %s: out %v, in %v, for all %v", m.name, d, out, in, all)
+	for _, name := range w.names() {
+		isMaster := slices.ContainsFunc(w.masters, func(o *master) bool { return o.name == name })
+		if name == m.name || !isMaster && !all {
+			continue
+		}
+		if out {
+			w.net.block(m.name, name, d)
+		}
+		if in {
+			w.net.block(name, m.name, d)
+		}
+	}
+	return out || in
+}
+
+func (w *world) names() []string {
+	var names []string
+	for _, p := range w.processes() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func (w *world) processes() []*process {
+	var list []*process
+	for _, m := range w.masters {
+		list = append(list, &m.process)
+	}
+	for _, a := range w.agents {
+		list = append(list, &a.process)
+	}
+	for _, f := range w.frameworks {
+		if !f.over {
+			list = append(list, &f.process)
+		}
+	}
+	return list
+}
+
+func (w *world) kill(p *process) bool {
+	if !p.up {
+		return false
+	}
+	p.crash(w.spread(50*time.Millisecond, time.Minute))
+	return true
+}
+
+func (w *world) pause(p *process) bool {
+	if !p.up || p.paused {
+		return false
+	}
+	p.pause(w.spread(50*time.Millisecond, time.Minute))
+	return true
+}
+
+func (w *world) restart(wiped bool) bool {
+	a := pick(w, w.agents)
+	if !a.up {
+		return false
+	}
+	a.reboot(w.spread(time.Second, time.Minute), wiped)
+	return true
+}
+
+func (w *world) killShim() bool {
+	a := pick(w, w.agents)
+	running := a.running()
+	if len(running) == 0 {
+		return false
+	}
+	a.shimDies(pick(w, running))
+	return true
+}
+
+// leave ends a framework's process and never starts it again; another one
+// comes in its place.
+func (w *world) leave() bool {
+	f := pick(w, w.frameworks)
+	if f.over || f.notes.ended {
+		return false
+	}
+	f.notes.ended, f.over = true, true
+	if f.up {
+		f.stop()
+	}
+	w.enter(newFramework(w, len(w.frameworks)))
+	return true
+}
+
+func (w *world) tearDown() bool {
+	f := pick(w, w.frameworks)
+	if !f.up || f.paused || f.over {
+		return false
+	}
+	f.session.Teardown()
+	f.flush()
+	w.enter(newFramework(w, len(w.frameworks)))
+	return true
+}
+
+// takeOver starts a second instance of a framework while the first may live.
+func (w *world) takeOver() bool {
+	f := pick(w, w.frameworks)
+	if f.id == "" || f.over || f.notes.ended {
+		return false
+	}
+	w.enter(f.successor(len(w.frameworks)))
+	return true
+}
+
+func (w *world) enter(f *framework) {
+	w.frameworks = append(w.frameworks, f)
+	f.boot()
+}
+
+// jump moves the wall clock of one process forward; the real ones measure
+// spans by a clock that does not jump, so this is harsher.
+func (w *world) jump() bool {
+	p := pick(w, w.processes())
+	d := w.spread(time.Second, 2*time.Minute)
+	w.tell("fault", "the clock of %s jumps by %s", p.name, d)
+	p.skew += d
+	return true
+}
+
+func (w *world) slowDown() bool {
+	w.net.slow = w.spread(20*time.Millisecond, 5*time.Second)
+	w.after(w.between(time.Second, 10*time.Second), func() { w.net.slow = 0 })
+	return true
+}
+
+// transfer elects another leader though nothing is wrong with this one.
+func (w *world) transfer() bool {
+	c := w.raft
+	m := pick(w, w.masters)
+	if c.leader == nil || !c.canLead(m) {
+		return false
+	}
+	c.depose()
+	c.elect(m)
+	return true
+}
+
+// operate moves an agent as an operator does.
+func (w *world) operate(to offers.AgentState) bool {
+	l := w.raft.leader
+	if l == nil || l.core == nil || l.paused {
+		return false
+	}
+	var ids []offers.AgentID
+	for a := range w.raft.state.Agents() {
+		if a.State != offers.AgentGone {
+			ids = append(ids, a.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return false
+	}
+	l.operate(state.Command{SetAgentState: &state.SetAgentState{ID: pick(w, ids), State: to, Time: l.time().UTC()}})
+	return true
+}
+
+// heal ends all faults: everybody is up, goes on, and reaches everybody.
+func (w *world) heal() {
+	w.tell("world", "heals")
+	w.healed = true
+	w.net.slow = 0
+	for len(w.net.blocked) > 0 {
+		var first [2]string
+		for k := range w.net.blocked {
+			if first[0] == "" || k[0]+" "+k[1] < first[0]+" "+first[1] {
+				first = k
+			}
+		}
+		w.net.blocked[first] = 1
+		w.net.unblock(first[0], first[1])
+	}
+	for _, p := range w.processes() {
+		p.resume(p.pauses)
+		if !p.up {
+			p.boot()
+		}
+	}
+	for a := range w.raft.state.Agents() {
+		if a.State == offers.AgentDraining || a.State == offers.AgentDrained {
+			w.tell("world", "agent %s is %s", a.ID, a.State)
+		}
+	}
+	for _, f := range w.frameworks {
+		f.rest()
+	}
+	w.nudge()
+}
+
+// nudge kills what would run for longer than anybody waits.
+func (w *world) nudge() {
+	w.after(10*time.Second, func() {
+		for _, f := range w.frameworks {
+			if f.up && !f.over {
+				f.rest()
+			}
+		}
+	})
+}

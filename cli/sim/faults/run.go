@@ -1,0 +1,162 @@
+package faults
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options of a run. The zero value leaves everything to the seed.
+type Options struct {
+	Masters    int           // 3 or 5
+	Agents     int           // at most 9
+	Frameworks int           // at most 9
+	Time       time.Duration // with faults; 0: a minute or two
+	Quiet      time.Duration // after the healing; 0: long enough for every timeout
+	Pace       time.Duration // about how far faults are apart
+	Crashes    float64       // how likely a process dies at a step: 1 is usual, negative never
+	Trace      io.Writer     // gets a line for everything that happens; nil: nobody reads
+
+	agentTimeout time.Duration
+	offerTimeout time.Duration
+	skews        bool // clocks differ
+}
+
+// Report says what a run did.
+type Report struct {
+	Seed      uint64
+	Steps     int           // events that were handled, each followed by the checks
+	Simulated time.Duration // under fault and after
+	Faults    map[string]int
+	Terms     int // leaderships
+	Commits   int // entries
+	Fenced    int // proposals and orders of terms that were over
+	Accepted  int // launches that were committed
+	Started   int // tasks that ran
+	Hash      uint64
+}
+
+// FaultCount is the sum of all kinds.
+func (r *Report) FaultCount() int {
+	n := 0
+	for _, k := range r.Faults {
+		n += k
+	}
+	return n
+}
+
+// fill chooses what was left to the seed.
+func (o *Options) fill(w *world) {
+	if o.Masters == 0 {
+		o.Masters = pick(w, []int{3, 3, 5})
+	}
+	if o.Agents == 0 {
+		o.Agents = 1 + w.rng.IntN(4)
+	}
+	if o.Frameworks == 0 {
+		o.Frameworks = 1 + w.rng.IntN(3)
+	}
+	if o.Time == 0 {
+		o.Time = w.between(30*time.Second, 2*time.Minute)
+	}
+	if o.Pace == 0 {
+		o.Pace = w.spread(200*time.Millisecond, 6*time.Second)
+	}
+	if o.Crashes == 0 {
+		o.Crashes = pick(w, []float64{0.2, 1, 4})
+	}
+	o.agentTimeout = w.between(5*time.Second, time.Minute)
+	o.offerTimeout = w.spread(time.Second, time.Minute)
+	o.skews = w.chance(0.5)
+	if o.Quiet == 0 {
+		// Every failover timeout, agent timeout and the longest resend.
+		o.Quiet = 5 * time.Minute
+	}
+}
+
+// jump is how far a clock that is set anew differs from the true time.
+func (o *Options) jump(w *world) time.Duration {
+	if !o.skews {
+		return 0
+	}
+	return w.between(-20*time.Second, 20*time.Second)
+}
+
+// Run simulates one cluster from a seed. The error says which promise was
+// broken first and when; the same seed and options lead to it again.
+func Run(seed uint64, o Options) (report Report, err error) {
+	w := &world{options: o, rng: rand.New(rand.NewPCG(seed, 0x72696e67))}
+	w.report = Report{Seed: seed, Faults: map[string]int{}, Hash: 14695981039346656037}
+	defer func() {
+		if p := recover(); p != nil {
+			report = w.report
+			err = fmt.Errorf("seed %d: %s: panic: %v\n%s", seed, w.now, p, debug.Stack())
+		}
+	}()
+	w.build()
+	w.until(w.options.Time)
+	if w.err == nil {
+		w.heal()
+		w.until(w.options.Time + w.options.Quiet)
+	}
+	if w.err == nil {
+		w.err = w.judge.last()
+	}
+	w.report.Simulated = w.now
+	if w.err != nil {
+		return w.report, fmt.Errorf("seed %d: %w", seed, w.err)
+	}
+	return w.report, nil
+}
+
+// build starts everything.
+func (w *world) build() {
+	w.options.fill(w)
+	w.net = &network{w: w, blocked: map[[2]string]int{}}
+	w.judge = newJudge(w)
+	w.raft = newConsensus(w)
+	for n := range w.options.Masters {
+		w.masters = append(w.masters, newMaster(w, n+1))
+	}
+	for n := range w.options.Agents {
+		w.agents = append(w.agents, newAgent(w, n+1))
+	}
+	for n := range w.options.Frameworks {
+		w.frameworks = append(w.frameworks, newFramework(w, n+1))
+	}
+	for _, p := range w.processes() {
+		p.boot()
+	}
+	w.raft.watch()
+	w.nemesis()
+}
+
+// Add adds what another run did.
+func (r *Report) Add(o Report) {
+	r.Steps += o.Steps
+	r.Simulated += o.Simulated
+	r.Terms += o.Terms
+	r.Commits += o.Commits
+	r.Fenced += o.Fenced
+	r.Accepted += o.Accepted
+	r.Started += o.Started
+	for k, n := range o.Faults {
+		r.Faults[k] += n
+	}
+}
+
+// String writes the report for people.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%.1f simulated hours, %d steps, %d leaderships, %d entries, %d refused for their term, %d launches, %d starts, %d faults\n",
+		r.Simulated.Hours(), r.Steps, r.Terms, r.Commits, r.Fenced, r.Accepted, r.Started, r.FaultCount())
+	for _, k := range slices.Sorted(maps.Keys(r.Faults)) {
+		fmt.Fprintf(&b, "%10d  %s\n", r.Faults[k], k)
+	}
+	return b.String()
+}
