@@ -56,10 +56,15 @@ type loop struct {
 	stopped   chan struct{} // closed when the loop has ended
 
 	// Owned by the loop.
-	core     *lead.Core    // nil while this master does not lead
-	term     uint64        // of core
-	seen     *picture      // the last one taken of core
-	deciding time.Duration // this term, in turns that searched for agents
+	core *lead.Core // nil while this master does not lead
+	term uint64     // of core
+	seen *picture   // the last one taken of core
+
+	// What operators wait for the commit of, by number; each entry says that
+	// nobody will know any more.
+	unanswered map[uint64]func()
+	questions  uint64
+	deciding   time.Duration // this term, in turns that searched for agents
 }
 
 // loopConfig is what the loop needs of the master's configuration.
@@ -90,10 +95,11 @@ type outcome struct {
 func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 	return &loop{
 		config: config, replica: r, logger: logger,
-		inbox:     make(chan func(*lead.Core), inboxSize),
-		proposed:  make(chan proposal, pipelineSize),
-		committed: make(chan outcome, pipelineSize),
-		stopped:   make(chan struct{}),
+		unanswered: map[uint64]func(){},
+		inbox:      make(chan func(*lead.Core), inboxSize),
+		proposed:   make(chan proposal, pipelineSize),
+		committed:  make(chan outcome, pipelineSize),
+		stopped:    make(chan struct{}),
 	}
 }
 
@@ -271,6 +277,10 @@ func (l *loop) stepDown(reason string) {
 	l.logger.Info("gives up the leadership", "term", l.term, "reason", reason)
 	l.core.Close(reason)
 	l.core, l.seen = nil, nil
+	for id, giveUp := range l.unanswered {
+		delete(l.unanswered, id)
+		giveUp()
+	}
 }
 
 // takeUp builds the soft state anew where this master still leads.
@@ -311,16 +321,25 @@ func ask[T any](ctx context.Context, l *loop, query func(*lead.Core, func(T, err
 		value T
 		err   error
 	}
+	var none T
 	answers := make(chan answer, 1)
 	in := func(core *lead.Core) {
-		var none T
 		if core == nil {
 			answers <- answer{none, errNotLeader()}
 			return
 		}
-		query(core, func(v T, err error) { answers <- answer{v, err} })
+		l.questions++
+		id := l.questions
+		query(core, func(v T, err error) {
+			delete(l.unanswered, id)
+			answers <- answer{v, err}
+		})
+		if len(answers) == 0 {
+			l.unanswered[id] = func() {
+				answers <- answer{none, offers.Errorf(offers.Unavailable, "this master stopped leading before it knew whether that was done")}
+			}
+		}
 	}
-	var none T
 	select {
 	case l.inbox <- in:
 	case <-l.stopped:

@@ -2,6 +2,7 @@ package master
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -420,5 +421,20 @@ func TestNothingIsWrittenOutForACutLink(t *testing.T) {
 	}
 	if times != 1 {
 		t.Fatalf("written out %d times, want once", times)
+	}
+}
+
+func TestQuestionsEndWithTheLeadership(t *testing.T) {
+	s := newStage(t)
+	asked := make(chan struct{})
+	answered := make(chan error, 1)
+	go func() {
+		_, err := ask(t.Context(), s.loop, func(*lead.Core, func(struct{}, error)) { close(asked) })
+		answered <- err
+	}()
+	<-asked
+	s.enter(func(*lead.Core) { s.stepDown("the test says so") })
+	if err := <-answered; !errors.Is(err, &offers.Error{Code: offers.Unavailable}) {
+		t.Fatalf("a question left open got %v, want unavailable", err)
 	}
 }
