@@ -66,6 +66,9 @@ func onlyKind(raw []byte, only string) ([]byte, error) {
 		}
 		known = append(known, kind.Name)
 	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("there are no rings of %q: no agent is here", only)
+	}
 	return nil, fmt.Errorf("there are no rings of %q; there are %s", only, strings.Join(known, ", "))
 }
 

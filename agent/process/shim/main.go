@@ -45,7 +45,9 @@ func supervise(dir string) error {
 	if err := record.Write(dir, record.StartedFile, record.Started{Shim: self}, false); err != nil {
 		return err
 	}
+	prefer(taskScore)
 	pid, err := start(spec)
+	prefer(0)
 	if err := announce(dir, self, pid, err); err != nil {
 		fmt.Fprintln(os.Stderr, "shim:", err) // the agent can do without it
 	}
@@ -121,9 +123,16 @@ func announce(dir string, self record.Identity, pid int, failed error) error {
 	return json.NewEncoder(answer).Encode(started)
 }
 
-// protect makes the kernel look elsewhere when the task's cgroup is out of
-// memory. It comes after the start so that the task does not inherit it;
-// without the right to do so the shim is merely a small target.
-func protect() {
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(-999)), 0)
+// taskScore makes the kernel choose the task before its shim when their
+// cgroup is out of memory. The task inherits it; raising it and taking it back
+// needs no right, unlike [protect].
+const taskScore = 500
+
+// prefer sets how gladly the kernel kills this process for its memory; where
+// it can't be set the shim is merely a small target.
+func prefer(score int) {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(score)), 0)
 }
+
+// protect makes the kernel look elsewhere altogether, with the right to do so.
+func protect() { prefer(-999) }
