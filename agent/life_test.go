@@ -334,6 +334,42 @@ func TestDamagedCheckpoint(t *testing.T) {
 	}
 }
 
+// TestOlderCheckpoint puts a copy back that was taken before the launch: the
+// task still runs, so it is ended and reported, and never started again.
+func TestOlderCheckpoint(t *testing.T) {
+	m, dir := newMaster(t), t.TempDir()
+	path := filepath.Join(dir, "checkpoint.db")
+	h := run(t, config(t, dir, m))
+	m.welcome("a1", 1)
+	if err := h.stop(); err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h = run(t, config(t, dir, m))
+	l, _ := m.welcome("a1", 1)
+	l.launch(1, shell("newer", "echo started >> ../newer-log; echo $$ > pid; sleep 1000"))
+	pid := await(t, filepath.Join(sandboxOf(dir, "newer"), "pid"))
+	l.status("newer")
+	if err := h.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, config(t, dir, m))
+	l, _ = m.welcome("a1", 1)
+	l.launch(1, shell("newer", "echo started >> ../newer-log"))
+	if s := l.end("newer"); s.State != offers.Failed || s.Reason != offers.ReasonShimLost {
+		t.Errorf("%+v", s)
+	}
+	if log := await(t, filepath.Join(dir, "sandboxes", "f1", "newer-log")); log != "started" || alive(t, pid) {
+		t.Errorf("starts %q, alive %t", log, alive(t, pid))
+	}
+}
+
 func TestLimitsAndUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("tasks of other users and cgroups need root")

@@ -38,25 +38,38 @@ func (a *Agent) recover(now time.Time) error {
 	if err != nil {
 		a.log.Warn("something of earlier tasks is left", "error", err)
 	}
-	if content.Damage != nil {
-		a.lose(content, unended, now)
-	}
+	a.lose(content, strangers(unended, known), now)
 	a.sandboxes, err = sandbox.Open(filepath.Join(a.config.DataDir, "sandboxes"), sandbox.Keep, known)
 	return err
 }
 
-// lose reports the tasks whose records were damaged. They have been ended.
-func (a *Agent) lose(content checkpoint.Content, unended []string, now time.Time) {
-	a.log.Error("the checkpoint is damaged and set aside", "file", content.Aside, "tasks_lost", len(content.Lost), "damage", content.Damage)
-	const why = "the agent's record of it is damaged; what was left of it is killed"
-	for _, ref := range content.Lost {
-		a.machine.Lost(ref, why, now)
-	}
-	for _, name := range unended {
+// strangers returns the tasks among the swept ones that the checkpoint does not
+// know. Every launch is in it before its shim is there, so either its record is
+// damaged or the whole file is an older copy.
+func strangers(swept []string, known map[offers.TaskRef]bool) []offers.TaskRef {
+	var out []offers.TaskRef
+	for _, name := range swept {
 		framework, task, ok := strings.Cut(name, ":")
-		if ok && offers.TaskID(task).Validate() == nil {
-			a.machine.Lost(offers.TaskRef{Framework: offers.FrameworkID(framework), Task: offers.TaskID(task)}, why, now)
+		ref := offers.TaskRef{Framework: offers.FrameworkID(framework), Task: offers.TaskID(task)}
+		if ok && ref.Task.Validate() == nil && !known[ref] {
+			out = append(out, ref)
 		}
+	}
+	return out
+}
+
+// lose reports the tasks whose records are damaged or missing, so that nobody
+// starts them a second time. What was left of them has been ended.
+func (a *Agent) lose(content checkpoint.Content, unknown []offers.TaskRef, now time.Time) {
+	switch {
+	case content.Damage != nil:
+		a.log.Error("the checkpoint is damaged and set aside", "file", content.Aside, "tasks_lost", len(content.Lost), "damage", content.Damage)
+	case len(unknown) > 0:
+		a.log.Error("the checkpoint is older than what ran here: it was replaced by a copy", "tasks_lost", len(unknown))
+	}
+	const why = "the agent's record of it is damaged or missing; what was left of it is killed"
+	for _, ref := range append(content.Lost, unknown...) {
+		a.machine.Lost(ref, why, now)
 	}
 }
 

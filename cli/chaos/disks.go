@@ -110,3 +110,35 @@ func setAside(d *daemon) int {
 	files, _ := filepath.Glob(filepath.Join(d.folder, "checkpoint.db.damaged-*")) // the pattern is sound
 	return len(files)
 }
+
+// olderCheckpoint brings an agent back on a copy of its checkpoint from before
+// its latest launches, as a restored backup would. A copy that knows a launch
+// and not its start makes the agent start it again, which only a number that
+// the masters keep as well could show: so it is not in the deck.
+func olderCheckpoint(l *lab, r *rand.Rand) (string, error) {
+	d, release, err := l.claim(r, l.agents)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	path := filepath.Join(d.folder, "checkpoint.db")
+	if err := d.kill(); err != nil {
+		return d.name, err
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return d.name, err
+	}
+	if err := again(d); err != nil {
+		return d.name, err
+	}
+	age := span(r, 2*time.Second, 6*time.Second)
+	time.Sleep(age)
+	if err := d.kill(); err != nil {
+		return d.name, err
+	}
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		return d.name, err
+	}
+	return fmt.Sprintf("%s, of %v ago", d.name, age), again(d)
+}

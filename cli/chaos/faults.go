@@ -14,7 +14,7 @@ import (
 type fault struct {
 	kind   string
 	on     string // of two faults at a time each is on something else; see alone
-	weight int    // how often in a deck
+	weight int    // how often in a deck; 0: only when it is asked for by name
 	do     func(*lab, *rand.Rand) (string, error)
 }
 
@@ -38,6 +38,7 @@ func faults() []fault {
 		{"pause-agent", "agents", 1, pauseAgent},
 		{"restart-agent", "agents", 1, restartAgent},
 		{"damaged-checkpoint", "agents", 1, damagedCheckpoint},
+		{"older-checkpoint", "agents", 0, olderCheckpoint},
 		{"full-disk-agent", "agents", 1, fullDiskAgent},
 		{"drain-agent", "agents", 1, drainAgent},
 		{"partition-agent", "network", 1, partitionAgent},

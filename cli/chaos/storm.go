@@ -26,7 +26,7 @@ func newDeck(kinds []string, r *rand.Rand) (*deck, error) {
 		if len(kinds) > 0 && !slices.Contains(kinds, f.kind) {
 			continue
 		}
-		for range f.weight {
+		for range max(f.weight, min(len(kinds), 1)) {
 			d.all = append(d.all, f)
 		}
 	}
