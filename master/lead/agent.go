@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -87,6 +88,7 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 			answer.Forget = append(answer.Forget, ref)
 		}
 	}
+	slices.SortFunc(answer.Forget, compareRefs)
 	s.peer.Send(answer, request)
 	for t := range c.state().LiveTasksOn(a.ID) {
 		listed, has := s.known[t.Ref()]

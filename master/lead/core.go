@@ -1,6 +1,8 @@
 package lead
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -55,6 +57,7 @@ type Core struct {
 	committed  *state.State
 	match      *match.Matcher
 	frameworks map[offers.FrameworkID]*Framework
+	entering   []*Framework // their registration is not committed yet
 	agents     map[offers.AgentID]*Agent
 	silent     map[offers.AgentID]time.Time // agents without session, since when
 	deadlines  map[offers.FrameworkID]time.Time
@@ -110,13 +113,18 @@ func (c *Core) At(now time.Time) { c.now = now }
 // wall is the present time as it is recorded and sent.
 func (c *Core) wall() time.Time { return c.now.UTC() }
 
-// Close ends all connections.
+// Close ends all connections, also those whose registration will not be
+// answered any more.
 func (c *Core) Close(reason string) {
-	for _, s := range c.frameworks {
-		s.peer.End(reason)
+	for _, id := range slices.Sorted(maps.Keys(c.frameworks)) {
+		c.frameworks[id].peer.End(reason)
 	}
-	for _, s := range c.agents {
+	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
+		c.agents[id].peer.End(reason)
+	}
+	for _, s := range c.entering {
 		s.peer.End(reason)
+		s.settled()
 	}
 }
 
@@ -206,8 +214,8 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 // Tick does what is overdue. It is to be called every second or so.
 func (c *Core) Tick() {
 	now := c.now
-	for id, at := range c.deadlines {
-		if !at.After(now) {
+	for _, id := range slices.Sorted(maps.Keys(c.deadlines)) {
+		if !c.deadlines[id].After(now) {
 			delete(c.deadlines, id)
 			c.Commit(state.Command{RemoveFramework: &state.RemoveFramework{ID: id, Time: c.wall()}}, nil)
 		}
@@ -227,7 +235,7 @@ func (c *Core) markUnreachable(now time.Time) {
 		}
 	}
 	slices.SortFunc(late, func(a, b offers.AgentID) int {
-		return c.silent[a].Compare(c.silent[b])
+		return cmp.Or(c.silent[a].Compare(c.silent[b]), cmp.Compare(a, b))
 	})
 	for _, id := range late {
 		if !c.removals.AllowN(now, 1) {
@@ -242,7 +250,7 @@ func (c *Core) markUnreachable(now time.Time) {
 // finishDrains marks draining agents drained once nothing runs on them.
 func (c *Core) finishDrains() {
 	s := c.state()
-	for id := range c.agents {
+	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
 		if a := s.Agent(id); a == nil || a.State != offers.AgentDraining {
 			continue
 		}

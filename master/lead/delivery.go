@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"slices"
@@ -163,11 +164,13 @@ func (d *delivery) next() (time.Time, bool) {
 	return d.resends[0].due, true
 }
 
-// resendHeap orders the outboxes under way by when they are due.
+// resendHeap orders the outboxes under way by when they are due, then by task.
 type resendHeap []*outbox
 
-func (h resendHeap) Len() int           { return len(h) }
-func (h resendHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h resendHeap) Len() int { return len(h) }
+func (h resendHeap) Less(i, j int) bool {
+	return cmp.Or(h[i].due.Compare(h[j].due), compareRefs(h[i].ref, h[j].ref)) < 0
+}
 func (h resendHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].at, h[j].at = i, j
@@ -210,4 +213,8 @@ func (d *delivery) waiting(id offers.FrameworkID) []*outbox {
 	}
 	slices.SortFunc(out, func(a, b *outbox) int { return strings.Compare(string(a.ref.Task), string(b.ref.Task)) })
 	return out
+}
+
+func compareRefs(a, b offers.TaskRef) int {
+	return cmp.Or(cmp.Compare(a.Framework, b.Framework), cmp.Compare(a.Task, b.Task))
 }

@@ -2,6 +2,7 @@ package lead
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -71,11 +72,13 @@ func (s *Framework) register(c *Core, in wire.FrameworkInfo, request string) {
 	if in.FailoverTimeout != nil {
 		timeout = *in.FailoverTimeout
 	}
+	c.entering = append(c.entering, s)
 	c.Commit(state.Command{RegisterFramework: &state.RegisterFramework{
 		ID: in.ID, Name: in.Name, Role: in.Role, User: in.User, Capabilities: in.Capabilities, Labels: in.Labels,
 		FailoverTimeout: timeout.Std(), Time: c.wall(),
 	}}, func(r state.Result) {
 		defer s.settled()
+		c.entering = slices.DeleteFunc(c.entering, func(o *Framework) bool { return o == s })
 		if r.Err != nil {
 			refuse(s.peer, r.Err, request)
 			return

@@ -190,11 +190,10 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 func (s *Framework) kill(c *Core, m *wire.Kill, request string) {
 	ref := offers.TaskRef{Framework: s.id, Task: m.TaskID}
 	switch t := c.state().Task(ref); {
-	case t != nil && t.End == nil:
+	case t != nil && t.End == nil,
+		c.match.Holds(ref): // its launch is on the way to a majority, ahead of this
 		c.Commit(state.Command{KillTask: &state.KillTask{Ref: ref, Order: state.KillOrder{Grace: m.Grace, Time: c.wall()}}}, nil)
-	case t != nil:
-	case c.match.Holds(ref): // its launch is on the way to a majority, ahead of this
-		c.Commit(state.Command{KillTask: &state.KillTask{Ref: ref, Order: state.KillOrder{Grace: m.Grace, Time: c.wall()}}}, nil)
+	case t != nil: // it has ended
 	default:
 		refuse(s.peer, offers.Errorf(offers.UnknownTask, "task %.128s is not known", m.TaskID), request)
 	}

@@ -152,10 +152,10 @@ func (s *Agent) sendLaunch(c *Core, t *state.Task) {
 // currentStatus is what is known of a task now, as an answer to reconcile.
 func (c *Core) currentStatus(ref offers.TaskRef) offers.Status {
 	t := c.state().Task(ref)
+	if (t == nil || t.End != nil) && c.match.Holds(ref) { // an end is of an earlier task of that id
+		return offers.Status{Task: ref.Task, State: offers.Staging, Reason: offers.ReasonReconciliation, Message: "its launch is on the way to a majority of the masters", Time: c.wall()}
+	}
 	if t == nil {
-		if c.match.Holds(ref) {
-			return offers.Status{Task: ref.Task, State: offers.Staging, Reason: offers.ReasonReconciliation, Message: "its launch is on the way to a majority of the masters", Time: c.wall()}
-		}
 		return offers.Status{Task: ref.Task, State: offers.Dropped, Reason: offers.ReasonUnknownTask, Message: "the masters don't know the task", Time: c.wall()}
 	}
 	if t.End != nil {

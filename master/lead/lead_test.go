@@ -1,0 +1,130 @@
+package lead_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/lead"
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// peer keeps what it is told.
+type peer struct {
+	got   []wire.Message
+	ended string
+}
+
+func (p *peer) Send(m wire.Message, _ string) { p.got = append(p.got, m) }
+func (p *peer) End(reason string)             { p.ended = reason }
+
+// last returns the last message of a type.
+func last[M wire.Message](t *testing.T, p *peer) M {
+	t.Helper()
+	for _, m := range slices.Backward(p.got) {
+		if m, ok := m.(M); ok {
+			return m
+		}
+	}
+	t.Fatalf("none among %v", p.got)
+	panic("unreachable")
+}
+
+// leader is a core with the state it commits to.
+type leader struct {
+	*lead.Core
+	state *state.State
+	now   time.Time
+}
+
+func newLeader() *leader {
+	s, _ := state.New().Apply([]state.Command{{Init: &state.Init{ClusterID: "c0de"}}})
+	l := &leader{state: s, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	l.Core = lead.New(lead.Config{
+		Master: wire.MasterInfo{Term: 1}, Match: match.Config{OfferTimeout: time.Minute},
+		AgentTimeout: time.Minute, RemovalEvery: time.Second, RemovalBurst: 1,
+	}, s, l.now)
+	return l
+}
+
+// commit finishes turns until nothing is left to be made durable.
+func (l *leader) commit() {
+	for {
+		steps := l.Finish().Steps
+		if len(steps) == 0 {
+			return
+		}
+		commands := make([]state.Command, len(steps))
+		for i := range steps {
+			commands[i] = steps[i].Command
+		}
+		var results []state.Result
+		l.state, results = l.state.Apply(commands)
+		l.Committed(steps, results, l.state)
+	}
+}
+
+// settle brings in a framework that demands and an agent that has room.
+func (l *leader) settle() (f *lead.Framework, fp *peer, a *lead.Agent, ap *peer) {
+	fp, ap = &peer{}, &peer{}
+	f, a = lead.NewFramework(fp, func() {}), lead.NewAgent(ap)
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{Name: "f"}}, ""))
+	total := offers.Inventory{Amounts: offers.Amounts{1000}}
+	l.HandleAgent(a, &wire.RegisterAgent{Agent: offers.Agent{Name: "a", Total: total}}, "")
+	l.commit()
+	l.Handle(f, f.Prepare(&wire.DemandMessage{Demands: []json.RawMessage{[]byte(`{"id":"d","resources":{"cpus":1}}`)}}, ""))
+	l.commit()
+	return f, fp, a, ap
+}
+
+// accept launches t1 in the last offer; nothing of it is committed.
+func (l *leader) accept(t *testing.T, f *lead.Framework, fp *peer) {
+	t.Helper()
+	o := last[*wire.OffersMessage](t, fp).Offers
+	task := []json.RawMessage{[]byte(`{"id":"t1","resources":{"cpus":1},"command":{"argv":["work"]}}`)}
+	l.Handle(f, f.Prepare(&wire.Accept{OfferIDs: []offers.OfferID{o[0].ID}, Tasks: task}, ""))
+}
+
+// TestTaskLaunchedAgainIsNotTakenForItsPast reuses the id of a task that has
+// ended: while the new launch is on its way to a majority, reconcile and kill
+// are about the new task.
+func TestTaskLaunchedAgainIsNotTakenForItsPast(t *testing.T) {
+	l := newLeader()
+	f, fp, a, ap := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	launched := last[*wire.Launch](t, ap).Tasks[0]
+	l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: launched.Framework,
+		Status: offers.Status{Task: "t1", State: offers.Failed, UpdateID: "u1"}}}}, "")
+	l.commit()
+	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: "t1", UpdateID: "u1"}, ""))
+	l.commit()
+
+	l.accept(t, f, fp)
+	l.Handle(f, f.Prepare(&wire.Reconcile{TaskIDs: []offers.TaskID{"t1"}}, ""))
+	if got := last[*wire.Update](t, fp).Status.State; got != offers.Staging {
+		t.Errorf("reconcile of the new task says %s, which its past was", got)
+	}
+	l.Handle(f, f.Prepare(&wire.Kill{TaskID: "t1"}, ""))
+	l.commit()
+	if last[*wire.KillTask](t, ap).Task != "t1" {
+		t.Error("the kill of the new task is lost")
+	}
+}
+
+// TestCloseEndsWhoIsNotRegisteredYet drops a leader whose last entry was never
+// committed: a framework that waits for it must not wait for ever.
+func TestCloseEndsWhoIsNotRegisteredYet(t *testing.T) {
+	l, p, settled := newLeader(), &peer{}, 0
+	f := lead.NewFramework(p, func() { settled++ })
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{Name: "f"}}, ""))
+	l.Finish()
+	l.Close("over")
+	if p.ended != "over" || settled != 1 {
+		t.Errorf("ended %q, settled %d times", p.ended, settled)
+	}
+}
