@@ -74,6 +74,10 @@ fuzz: shim ## run every fuzz target for FUZZTIME (5s)
 		done; \
 	done
 
+.PHONY: sim
+sim: ## simulate clusters under faults for SIM_TIME (1m) from the seed SEED (1)
+	SIM_TIME=$(or $(SIM_TIME),1m) SEED=$(SEED) $(GO) test -count 1 -timeout 0 -run '^TestForATime$$' -v ./cli/sim/faults
+
 .PHONY: bench
 bench: shim ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)
