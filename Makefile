@@ -82,6 +82,10 @@ chaos: build ## break a real cluster for CHAOS_TIME (5m) in the order of SEED
 	$(GO) build -o bin/chaos ./cli/chaos
 	bin/chaos -ringmaster bin/ringmaster -time $(CHAOS_TIME) -seed $(SEED)
 
+.PHONY: sim
+sim: ## simulate clusters under faults for SIM_TIME (1m) from SEED on
+	SIM_TIME=$(or $(SIM_TIME),1m) SEED=$(SEED) $(GO) test -count 1 -timeout 0 -run '^TestForATime$$' -v ./cli/sim/faults
+
 .PHONY: bench
 bench: shim ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)

@@ -347,12 +347,14 @@ func (a *agent) keep(m wire.Message, frame []byte) {
 // late brings orders of older terms, as if a way through the network had
 // taken them very long.
 func (a *agent) late() {
-	stray := a.stray
+	stray, id := a.stray, a.machine.Meta().Agent
 	a.stray = nil
 	for _, frame := range stray {
 		a.after(a.w.between(0, 10*time.Second), func() {
+			// An agent that was given up begins with the terms anew; it is
+			// the shell that hears nothing of older connections then.
 			m, _, err := wire.Decode(wire.ToAgent, frame)
-			if err == nil {
+			if err == nil && a.machine.Meta().Agent == id {
 				a.w.fault("late order")
 				a.obey(m)
 				a.act()

@@ -24,10 +24,37 @@ func story(seed uint64, o faults.Options) string {
 	return b.String()
 }
 
+// small makes a run that a test can afford many of.
+func small() faults.Options {
+	return faults.Options{Agents: 2, Frameworks: 2, Time: 12 * time.Second, Quiet: 4 * time.Minute, Pace: 400 * time.Millisecond}
+}
+
 func TestSeeds(t *testing.T) {
-	for seed := uint64(1); seed <= 200; seed++ {
-		if _, err := faults.Run(seed, faults.Options{}); err != nil {
-			t.Fatalf("%v\n%s", err, tail(story(seed, faults.Options{}), 60))
+	for part := range uint64(4) {
+		t.Run(strconv.FormatUint(part, 10), func(t *testing.T) {
+			t.Parallel()
+			for seed := part*50 + 1; seed <= part*50+50; seed++ {
+				if _, err := faults.Run(seed, small()); err != nil {
+					t.Fatalf("%v\n%s", err, tail(story(seed, small()), 60))
+				}
+			}
+		})
+	}
+}
+
+// TestSeedReplays runs seeds twice: all that happens is the same to the byte.
+func TestSeedReplays(t *testing.T) {
+	for seed := uint64(1); seed <= 10; seed++ {
+		first, err := faults.Run(seed, small())
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := faults.Run(seed, small())
+		if first.Hash != again.Hash || first.Steps != again.Steps {
+			t.Errorf("seed %d: %x after %d steps, then %x after %d", seed, first.Hash, first.Steps, again.Hash, again.Steps)
+		}
+		if story(seed, small()) != story(seed, small()) {
+			t.Errorf("seed %d tells two stories", seed)
 		}
 	}
 }

@@ -39,7 +39,8 @@ type notebook struct {
 // noted is one task in the author's notebook.
 type noted struct {
 	id       offers.TaskID
-	rounds   int // how often it was launched
+	rounds   int  // how often it was launched
+	durable  bool // this launch was committed
 	accepted bool
 	last     offers.State // the last one with an update id
 	end      offers.State // the end that was shown, "" before

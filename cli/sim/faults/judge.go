@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,6 +20,7 @@ type judge struct {
 	names   map[offers.FrameworkID]*notebook
 	reports map[reportKey]offers.State // what agents reported
 	handles map[reportKey]bool         // what authors have handled
+	shown   map[reportKey]bool         // what they were shown
 }
 
 type reportKey struct {
@@ -39,7 +42,7 @@ type history struct {
 func newJudge(w *world) *judge {
 	return &judge{
 		w: w, tasks: map[offers.TaskRef]*history{}, names: map[offers.FrameworkID]*notebook{},
-		reports: map[reportKey]offers.State{}, handles: map[reportKey]bool{},
+		reports: map[reportKey]offers.State{}, handles: map[reportKey]bool{}, shown: map[reportKey]bool{},
 	}
 }
 
@@ -96,6 +99,9 @@ func (j *judge) launched(t *state.Task) {
 	h.rounds++
 	h.agent = t.Agent
 	h.may[t.Agent]++
+	if n := j.names[t.Framework]; n != nil {
+		n.tasks[t.Spec.ID].durable = true
+	}
 }
 
 // acknowledged checks that the author knows the end that it acknowledged.
@@ -197,7 +203,9 @@ func (j *judge) released(s *served, ref wire.StatusRef) {
 		return
 	}
 	said := j.reports[key]
+	f := j.w.raft.state.Framework(ref.Framework)
 	switch n := notes.tasks[ref.Task]; {
+	case f == nil || f.Removed: // nobody is left who could
 	case t.End != nil && (t.Acknowledged || t.End.UpdateID != ref.UpdateID):
 	case n != nil && n.end != "":
 	default:
@@ -247,36 +255,42 @@ func (j *judge) seen(f *framework, s offers.Status) {
 		j.w.broken("%s sees %s, which it never launched", f.name, s.Task)
 		return
 	}
+	// At least once: what was shown before may come again, to another
+	// instance or from another leader.
+	key := reportKey{offers.TaskRef{Framework: f.id, Task: s.Task}, s.UpdateID}
+	again := j.shown[key]
+	j.shown[key] = s.UpdateID != ""
 	switch {
+	case again:
 	case s.State.Terminal() && t.end != "" && t.end != s.State:
 		j.w.broken("%s sees a second end of %s: %s after %s", f.name, s.Task, s.State, t.end)
-	case !s.State.Terminal() && t.end != "" && s.UpdateID != "":
+	case !s.State.Terminal() && t.endID != "" && s.UpdateID != "":
 		j.w.broken("%s sees %s %s after its end %s", f.name, s.Task, s.State, t.end)
 	case s.UpdateID != "" && t.last != "" && s.State != t.last && !s.State.MayFollow(t.last):
 		j.w.broken("%s sees %s %s after %s", f.name, s.Task, s.State, t.last)
 	}
-	if s.UpdateID != "" {
+	if s.UpdateID != "" && !again {
 		t.last = s.State
 	}
 	if s.State.Terminal() {
 		if s.State == offers.Dropped && t.accepted && s.Reason == offers.ReasonUnknownTask && s.UpdateID == "" {
 			j.w.broken("%s is told that the accepted task %s is unknown", f.name, s.Task)
 		}
-		t.end, t.endID = s.State, s.UpdateID
+		t.end, t.endID = s.State, cmp.Or(t.endID, s.UpdateID)
 	}
 }
 
 // handled notes that the author has read an update.
 func (j *judge) handled(f *framework, s offers.Status) {
 	j.handles[reportKey{offers.TaskRef{Framework: f.id, Task: s.Task}, s.UpdateID}] = true
-	if t := f.notes.tasks[s.Task]; t != nil && t.end == s.State {
+	if t := f.notes.tasks[s.Task]; t != nil && t.end == s.State && s.UpdateID != "" {
 		t.handled = true
 	}
 }
 
 // gone checks that a framework was not given up before its time.
 func (j *judge) gone(f *framework, cause error) {
-	if !strings.Contains(cause.Error(), "ended") {
+	if !errors.Is(cause, &offers.Error{Code: offers.FrameworkRemoved}) {
 		j.w.broken("%s ends for a reason that is none: %v", f.name, cause)
 	}
 }
@@ -322,7 +336,7 @@ func (j *judge) settled(h *history, t *state.Task, complain func(string, ...any)
 		complain("the end %s of %s is not acknowledged", t.End.State, h.ref)
 	case f == nil || f.Removed:
 	default:
-		if n := j.names[h.ref.Framework].tasks[h.ref.Task]; n.end != t.End.State {
+		if n := j.names[h.ref.Framework].tasks[h.ref.Task]; n.durable && n.end != t.End.State {
 			complain("%s ended %s, its framework has seen %q", h.ref, t.End.State, n.end)
 		}
 	}

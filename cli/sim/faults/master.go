@@ -10,6 +10,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
+	"github.com/ringmaster-project/ringmaster/rings"
 )
 
 // master is the shell around the leader's core, as package master is.
@@ -30,6 +31,12 @@ func newMaster(w *world, n int) *master {
 	return m
 }
 
+// layouts has few rings, since the judge looks at all of them after each turn.
+var layouts = map[string]rings.Layout{
+	"cpus": {Bounds: []int64{0, 1000, 2000}, Reach: 2},
+	"mem":  {Bounds: []int64{0, 2 << 30}, Reach: 1},
+}
+
 // begin leads in a term, from what is replicated.
 func (m *master) begin(term uint64) {
 	c := m.w.raft
@@ -43,7 +50,7 @@ func (m *master) begin(term uint64) {
 	m.term, m.clock = term, m.time()
 	m.core = lead.New(lead.Config{
 		Master:       wire.MasterInfo{Name: m.name, Address: m.name, Term: term},
-		Match:        match.Config{OfferTimeout: o.offerTimeout},
+		Match:        match.Config{OfferTimeout: o.offerTimeout, Rings: layouts},
 		AgentTimeout: o.agentTimeout, RemovalEvery: 2 * time.Second, RemovalBurst: 3,
 	}, c.state, m.clock)
 	m.tick(m.core)
