@@ -128,7 +128,9 @@ func (s *Session) Tick(now time.Time) {
 
 // Frame takes one frame of the master.
 func (s *Session) Frame(now time.Time, frame []byte) {
-	s.heard = now
+	if s.live { // before that only the answer to register counts, no heartbeat
+		s.heard = now
+	}
 	m, env, err := wire.Decode(wire.ToFramework, frame)
 	if err != nil {
 		var bad *offers.Error
@@ -142,6 +144,7 @@ func (s *Session) Frame(now time.Time, frame []byte) {
 		return
 	}
 	if r, ok := m.(*wire.Registered); ok && !s.live {
+		s.heard = now
 		s.registered(r)
 		return
 	}

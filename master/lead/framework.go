@@ -61,10 +61,11 @@ func (s *Framework) registered(request string, work Work) Work {
 }
 
 // register enters the framework. One that comes back with its id takes over
-// from its older connection.
+// from its older connection. Whether an id is known or has ended is judged by
+// the commit: a leader of the past, which would not know, can't refuse it.
 func (s *Framework) register(c *Core, in wire.FrameworkInfo, request string) {
-	if err := s.mayRegister(c, in.ID); err != nil {
-		refuse(s.peer, err, request)
+	if s.id != "" {
+		refuse(s.peer, offers.Errorf(offers.BadMessage, "this connection is registered already"), request)
 		s.settled()
 		return
 	}
@@ -85,25 +86,6 @@ func (s *Framework) register(c *Core, in wire.FrameworkInfo, request string) {
 		}
 		s.admitted(c, r.Value.(*state.Framework), request)
 	})
-}
-
-// mayRegister refuses a second register of a connection, and ids that are
-// unknown or whose framework has ended.
-func (s *Framework) mayRegister(c *Core, id offers.FrameworkID) error {
-	if s.id != "" {
-		return offers.Errorf(offers.BadMessage, "this connection is registered already")
-	}
-	if id == "" {
-		return nil
-	}
-	f := c.state().Framework(id)
-	switch {
-	case f == nil && !c.state().Forgotten(id):
-		return offers.Errorf(offers.UnknownFramework, "framework %.100q is not known here", id)
-	case f == nil || f.Removed:
-		return offers.Errorf(offers.FrameworkRemoved, "framework %s has ended; register without an id", id)
-	}
-	return nil
 }
 
 // admitted begins the service once the registration is durable.

@@ -128,3 +128,19 @@ func TestCloseEndsWhoIsNotRegisteredYet(t *testing.T) {
 		t.Errorf("ended %q, settled %d times", p.ended, settled)
 	}
 }
+
+// TestOnlyACommitRefusesAnID asks a leader that may be of the past for an id
+// that it does not know: without a majority it must not say so, since that
+// ends the framework for good.
+func TestOnlyACommitRefusesAnID(t *testing.T) {
+	l, p := newLeader(), &peer{}
+	f := lead.NewFramework(p, func() {})
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: "f00001-c0de", Name: "f"}}, ""))
+	if len(p.got) != 0 {
+		t.Fatalf("said %v before a commit", p.got[0])
+	}
+	l.commit()
+	if got := last[*wire.ErrorMessage](t, p).Code; got != offers.UnknownFramework {
+		t.Errorf("after the commit it says %s", got)
+	}
+}
