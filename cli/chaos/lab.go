@@ -97,7 +97,10 @@ func (l *lab) find(check, text string) {
 func (l *lab) masterOf(port int) string {
 	byPID := map[int]string{}
 	var pids []int
-	for _, m := range l.masters {
+	l.mu.Lock()
+	masters := l.masters
+	l.mu.Unlock()
+	for _, m := range masters {
 		if pid := m.pid(); pid != 0 {
 			byPID[pid] = m.name
 			pids = append(pids, pid)
@@ -156,6 +159,7 @@ func (l *lab) planMasters() error {
 	// Ports are no part of the story that the seed tells.
 	ports := rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(time.Now().UnixNano())))
 	var doors, join []string
+	var masters []*daemon
 	for i := range 3 {
 		name := fmt.Sprintf("m%d", i+1)
 		http, err := freePort(ports)
@@ -171,12 +175,15 @@ func (l *lab) planMasters() error {
 			return err
 		}
 		doors, join = append(doors, http), append(join, edge)
-		l.masters = append(l.masters, l.daemon(name, "master", "--http", http, "--raft", raft, "--advertise-raft", edge,
+		masters = append(masters, l.daemon(name, "master", "--http", http, "--raft", raft, "--advertise-raft", edge,
 			"--bootstrap-expect", "3", "--agent-timeout", agentTimeout.String(), "--agent-removal-rate", "1/500ms", "--offer-timeout", "8s"))
 	}
-	for _, m := range l.masters {
+	for _, m := range masters {
 		m.args = append(m.args, "--join", strings.Join(join, ","))
 	}
+	l.mu.Lock()
+	l.masters = masters // the edges' goroutines are there already
+	l.mu.Unlock()
 	l.operator = newOperator(doors)
 	l.watch = newWatch(l.operator, l.work)
 	return nil
