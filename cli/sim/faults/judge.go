@@ -202,6 +202,9 @@ func (j *judge) released(s *served, ref wire.StatusRef) {
 	if j.handles[key] || t == nil || notes == nil || s.m.term != j.w.raft.term {
 		return
 	}
+	if f := j.w.raft.state.Framework(ref.Framework); f == nil || f.Removed {
+		return // nobody is left who would
+	}
 	said := j.reports[key]
 	f := j.w.raft.state.Framework(ref.Framework)
 	switch n := notes.tasks[ref.Task]; {
