@@ -22,6 +22,7 @@ type replicated interface {
 	State() *state.State
 	Term() uint64
 	VerifyLeader() error
+	Barrier() error
 	LeadershipChanges() <-chan bool
 }
 
@@ -285,7 +286,9 @@ func (l *loop) stepDown(reason string) {
 
 // takeUp builds the soft state anew where this master still leads.
 func (l *loop) takeUp() {
-	if l.replica.VerifyLeader() == nil {
+	// What was proposed before and not refused may still commit, so the state
+	// to begin with is the one after all of it.
+	if l.replica.VerifyLeader() == nil && l.replica.Barrier() == nil {
 		l.begin()
 	}
 }

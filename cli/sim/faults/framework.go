@@ -29,11 +29,10 @@ type framework struct {
 // notebook is what an author knows of tasks. Two instances of one framework
 // share it.
 type notebook struct {
-	tasks  map[offers.TaskID]*noted
-	order  []offers.TaskID
-	made   int
-	ended  bool // the framework was given up or torn down
-	demand int
+	tasks map[offers.TaskID]*noted
+	order []offers.TaskID
+	made  int
+	ended bool // the framework was given up or torn down
 }
 
 // noted is one task in the author's notebook.
