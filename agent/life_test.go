@@ -55,11 +55,17 @@ func TestKillWithGrace(t *testing.T) {
 	l.launch(1, shell("polite", "trap 'exit 0' TERM; "+loop), shell("stubborn", "trap '' TERM; "+loop))
 	await(t, filepath.Join(sandboxOf(dir, "polite"), "ready"))
 	await(t, filepath.Join(sandboxOf(dir, "stubborn"), "ready"))
+	// Ordered before the agent knows that it runs, the end has no killing before it.
+	for _, task := range []offers.TaskID{"polite", "stubborn"} {
+		if s := l.status(task); s.State != offers.Running {
+			t.Errorf("%s: %+v, want running", task, s)
+		}
+	}
 	brief := offers.Duration(50 * time.Millisecond)
 	l.say(&wire.KillTask{Term: 1, TaskRef: ref("polite"), Reason: "asked"})
 	l.say(&wire.KillTask{Term: 1, TaskRef: ref("stubborn"), Reason: "asked", Grace: &brief})
 	for task, signal := range map[offers.TaskID]string{"polite": "", "stubborn": "SIGKILL"} {
-		for _, want := range []offers.State{offers.Running, offers.Killing, offers.Killed} {
+		for _, want := range []offers.State{offers.Killing, offers.Killed} {
 			if s := l.status(task); s.State != want || want == offers.Killed && (s.Signal != signal || s.Reason != "asked") {
 				t.Errorf("%s: %+v, want %s", task, s, want)
 			}
