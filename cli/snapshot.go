@@ -206,7 +206,7 @@ func (cl *client) carries(limit time.Duration) {
 		return
 	}
 	t = t.Clone()
-	t.ResponseHeaderTimeout, t.ExpectContinueTimeout = limit, limit
+	t.ResponseHeaderTimeout, t.ExpectContinueTimeout = limit, 10*time.Second
 	cl.http.Transport = carrier{t}
 }
 

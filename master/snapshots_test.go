@@ -1,7 +1,10 @@
 package master
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
+	"net"
 	"net/http"
 	"reflect"
 	"strings"
@@ -78,6 +81,32 @@ func TestBadSnapshotsRestoreNothing(t *testing.T) {
 	s.shown = &picture{State: foreign(t), Match: s.shown.Match}
 	if status, _, text := s.ask("POST", "/v1/snapshot", good); status != 200 || s.restored == nil {
 		t.Errorf("on an unused cluster: %d %s", status, text)
+	}
+}
+
+// A client that asks before it sends a snapshot is told where the leader is,
+// rather than to send it first.
+func TestFollowerSendsSnapshotsElsewhereUnread(t *testing.T) {
+	s := newScene(t, "")
+	s.verify, s.leader.ID, s.leader.HTTP = errNotLeader(), "m2@2", "127.0.0.2:5050"
+	conn, err := net.Dial("tcp", s.server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(conn, "POST /v1/snapshot HTTP/1.1\r\nHost: %s\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", conn.RemoteAddr()); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal("no answer before the body was sent:", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusTemporaryRedirect || answer.Header.Get("Location") != "http://127.0.0.2:5050/v1/snapshot" {
+		t.Errorf("%s %v", answer.Status, answer.Header)
 	}
 }
 
