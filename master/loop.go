@@ -333,11 +333,13 @@ func ask[T any](ctx context.Context, l *loop, query func(*lead.Core, func(T, err
 		}
 		l.questions++
 		id := l.questions
+		answered := false
 		query(core, func(v T, err error) {
+			answered = true
 			delete(l.unanswered, id)
 			answers <- answer{v, err}
 		})
-		if len(answers) == 0 {
+		if !answered {
 			l.unanswered[id] = func() {
 				answers <- answer{none, offers.Errorf(offers.Unavailable, "this master stopped leading before it knew whether that was done")}
 			}

@@ -438,3 +438,24 @@ func TestQuestionsEndWithTheLeadership(t *testing.T) {
 		t.Fatalf("a question left open got %v, want unavailable", err)
 	}
 }
+
+func TestAnsweredQuestionsAreForgotten(t *testing.T) {
+	s := newStage(t)
+	received := make(chan struct{})
+	go func() {
+		_, err := ask(t.Context(), s.loop, func(_ *lead.Core, answer func(struct{}, error)) {
+			answer(struct{}{}, nil)
+			<-received // the one who asked may be faster than the loop
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		close(received)
+	}()
+	<-received
+	kept := make(chan int)
+	s.enter(func(*lead.Core) { kept <- len(s.unanswered) })
+	if n := <-kept; n != 0 {
+		t.Errorf("%d questions are kept that were answered", n)
+	}
+}
