@@ -86,10 +86,6 @@ chaos: build ## break a real cluster for CHAOS_TIME (5m) in the order of SEED
 sim: ## simulate clusters under faults for SIM_TIME (1m) from the seed SEED (1)
 	SIM_TIME=$(or $(SIM_TIME),1m) SEED=$(SEED) $(GO) test -count 1 -timeout 0 -run '^TestForATime$$' -v ./cli/sim/faults
 
-.PHONY: operate
-operate: shim ## move and replace real masters and restore a snapshot
-	RINGMASTER_TEST_OPERATE=1 $(GO) test -count 1 -run '^TestOperate$$' -v ./cli
-
 .PHONY: bench
 bench: shim ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)

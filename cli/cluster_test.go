@@ -3,28 +3,16 @@ package cli_test
 import (
 	"fmt"
 	"net"
-	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // TestCluster runs the command lines of testdata/cluster against real daemons.
-func TestCluster(t *testing.T) { runCluster(t, "testdata/cluster") }
-
-// TestOperate moves and replaces masters and restores a snapshot, for as long
-// as its restore stands still now and then only where it is asked for.
-func TestOperate(t *testing.T) {
-	if os.Getenv("RINGMASTER_TEST_OPERATE") == "" {
-		t.Skip("snapshot restore stands still about one time in four: set RINGMASTER_TEST_OPERATE=1 to run it (make operate does)")
-	}
-	runCluster(t, "testdata/operate")
-}
-
-func runCluster(t *testing.T, dir string) {
+func TestCluster(t *testing.T) {
 	needShim(t)
 	testscript.Run(t, testscript.Params{
-		Dir: dir,
+		Dir: "testdata/cluster",
 		Setup: func(env *testscript.Env) error {
 			for i := range 6 { // H1, R1, ...: addresses for masters
 				for _, port := range []string{"H", "R"} {
