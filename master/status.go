@@ -6,8 +6,9 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// shownMaster is one master. Its role is leader, follower, or unreachable
-// where it does not answer the master that is asked.
+// shownMaster is one master. Its role is leader, follower, joining while it
+// has no vote yet, or unreachable where it does not answer the master that is
+// asked.
 type shownMaster struct {
 	Name    string `json:"name"`
 	Address string `json:"address"` // HTTP, host:port; "" while unknown
@@ -68,6 +69,8 @@ func (a *api) showMasters() []shownMaster {
 			role = "leader"
 		case a.replica.Silent(m.ID):
 			role = "unreachable"
+		case m.Joining:
+			role = "joining"
 		}
 		out = append(out, shownMaster{m.Name, m.HTTP, m.Raft, role})
 	}

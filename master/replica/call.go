@@ -26,12 +26,15 @@ type Member struct {
 	Name string `json:"name"` // unique in the cluster
 	Raft string `json:"raft"` // host:port for masters
 	HTTP string `json:"http"` // host:port for clients; "" while unknown
+
+	Joining bool `json:"joining,omitempty"` // it has no vote yet
 }
 
 // request is what one master asks another.
 type request struct {
-	Call string `json:"call"` // info or join
-	From Member `json:"from"`
+	Call    string `json:"call"` // info or join
+	From    Member `json:"from"`
+	Applied uint64 `json:"applied,omitempty"` // of join: how far From has the log
 }
 
 // response is the answer; exactly one of its fields is set. The answer to
@@ -47,6 +50,7 @@ type info struct {
 	ClusterID string   `json:"cluster_id,omitempty"`
 	HasState  bool     `json:"has_state"` // it belongs to a cluster
 	Leader    Member   `json:"leader,omitzero"`
+	CountsYou bool     `json:"counts_you"`     // the master that asks has a vote
 	Sees      []Member `json:"sees,omitempty"` // new masters that wait for a cluster, itself among them
 }
 

@@ -3,8 +3,11 @@ package replica
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -31,14 +34,14 @@ func TestNameOfALivingMasterIsRefused(t *testing.T) {
 	c := config(t, leader.self.Name)
 	c.BootstrapExpect, c.Join = 0, []string{leader.self.Raft}
 	twin := start(t, c)
-	err := without(rs, leader)[0].AddVoter(context.Background(), twin.Self())
+	err := without(rs, leader)[0].Join(context.Background(), twin.Self(), 0)
 	if !errors.Is(err, &offers.Error{Code: offers.NotLeader}) {
 		t.Errorf("a follower adds a voter: %v", err)
 	}
 	for _, other := range without(rs, leader) {
 		c := config(t, other.self.Name)
 		c.BootstrapExpect, c.Join = 0, []string{nobody}
-		err := leader.AddVoter(context.Background(), start(t, c).Self())
+		err := leader.Join(context.Background(), start(t, c).Self(), 0)
 		if !errors.Is(err, &offers.Error{Code: offers.Forbidden}) || !strings.Contains(err.Error(), "is taken by the master at") {
 			t.Errorf("a second %s: %v", other.self.Name, err)
 		}
@@ -83,7 +86,7 @@ func TestUnreachableMasterIsNotAdded(t *testing.T) {
 		"bad id":       {ID: "m2", Name: "m2", Raft: nobody},
 		"bad address":  {ID: "m2@1", Name: "m2", Raft: "m2"},
 	} {
-		if err := r.AddVoter(context.Background(), m); err == nil {
+		if err := r.Join(context.Background(), m, 0); err == nil {
 			t.Errorf("%s: added", what)
 		}
 	}
@@ -130,4 +133,66 @@ func TestSeekerBootstrapsOnAgreement(t *testing.T) {
 	if said := r.step(found); said != "" || !r.belongs() || len(r.Members()) != 3 {
 		t.Errorf("said %q, members %v", said, r.Members())
 	}
+}
+
+// A master that joins has no vote before it has what the others agreed on: it
+// takes part in no majority that it could hold up.
+func TestJoiningMasterListensFirst(t *testing.T) {
+	rs := three(t, nil)
+	leader := leaderOf(t, rs...)
+	for range 2 * nearly {
+		apply(t, leader, setRole("eng", 2))
+	}
+	c := config(t, "m4")
+	c.BootstrapExpect, c.Join = 0, []string{nobody} // it asks by hand
+	fourth := start(t, c)
+	standing := func() raft.ServerSuffrage {
+		if s := leader.server(fourth.self.ID); s != nil {
+			return s.Suffrage
+		}
+		return -1
+	}
+	for _, applied := range []uint64{0, 0, 1, leader.raft.AppliedIndex() - nearly - 1} {
+		if err := leader.Join(t.Context(), fourth.Self(), applied); err != nil {
+			t.Fatal(err)
+		}
+		if standing() != raft.Nonvoter {
+			t.Fatalf("it stands as %v when it has %d of %d entries", standing(), applied, leader.raft.AppliedIndex())
+		}
+	}
+	if err := leader.TransferLeadershipTo(t.Context(), "m4"); err == nil || !strings.Contains(err.Error(), "has no vote") {
+		t.Errorf("the leadership goes to a master without a vote: %v", err)
+	}
+	i := slices.IndexFunc(leader.Members(), func(m Member) bool { return m.Joining })
+	if i < 0 || leader.Members()[i].ID != fourth.self.ID {
+		t.Errorf("who is joining? %v", leader.Members())
+	}
+	weigh(t, "eng", 2, fourth)
+	eventually(t, "it has everything", func() bool { return fourth.raft.AppliedIndex() >= leader.raft.AppliedIndex() })
+	if err := leader.Join(t.Context(), fourth.Self(), fourth.raft.AppliedIndex()); err != nil || standing() != raft.Voter {
+		t.Errorf("it has everything and stands as %v: %v", standing(), err)
+	}
+}
+
+// A removed master that was not told joins again when it is started again.
+func TestRemovedMasterJoinsAgainWhenStarted(t *testing.T) {
+	rs := three(t, nil)
+	leader := leaderOf(t, rs...)
+	away := without(rs, leader)[0]
+	crash(away)
+	if err := leader.Remove(t.Context(), away.self.Name); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(leader.Members()); n != 2 {
+		t.Fatalf("%d members after one was removed", n)
+	}
+	c := away.config
+	c.Listen = away.self.Raft
+	again := start(t, c)
+	eventually(t, "it votes again", func() bool {
+		s := leader.server(again.self.ID)
+		return s != nil && s.Suffrage == raft.Voter
+	})
+	apply(t, leader, setRole("eng", 5))
+	weigh(t, "eng", 5, again)
 }

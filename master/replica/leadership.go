@@ -108,10 +108,8 @@ func (r *Replica) found() error {
 // restarted on another port. Raft knows masters by id, so a single master
 // leads before that.
 func (r *Replica) correctOwnAddress() error {
-	for _, s := range r.servers() {
-		if string(s.ID) == r.self.ID && string(s.Address) != r.self.Raft {
-			return r.vote(r.self)
-		}
+	if self := r.server(r.self.ID); self != nil && string(self.Address) != r.self.Raft {
+		return r.enter(r.self, r.raft.AddVoter, "this master has another address")
 	}
 	return nil
 }

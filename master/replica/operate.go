@@ -55,7 +55,7 @@ func (r *Replica) Remove(ctx context.Context, name string) error {
 	}
 	left, there := 0, 0
 	answering := r.Answering(ctx)
-	for _, s := range r.servers() {
+	for _, s := range r.voters() {
 		if s.ID == gone.ID {
 			continue
 		}
@@ -91,6 +91,9 @@ func (r *Replica) TransferLeadershipTo(ctx context.Context, name string) error {
 	if string(to.ID) == r.self.ID {
 		return offers.Errorf(offers.BadMessage, "%s leads already", name)
 	}
+	if to.Suffrage != raft.Voter {
+		return offers.Errorf(offers.BadMessage, "the leadership stays here: %s has no vote before it has what the others agreed on", name)
+	}
 	// Raft would refuse everything for a while before it gave up.
 	if err := r.expectAt(ctx, string(to.Address), string(to.ID)); err != nil {
 		return offers.Errorf(offers.BadMessage, "the leadership stays here: %s can't be reached at %s", name, to.Address)
@@ -100,7 +103,7 @@ func (r *Replica) TransferLeadershipTo(ctx context.Context, name string) error {
 
 // TransferLeadership is TransferLeadershipTo the voter that is furthest ahead.
 func (r *Replica) TransferLeadership() error {
-	if len(r.servers()) < 2 {
+	if len(r.voters()) < 2 {
 		return offers.Errorf(offers.BadMessage, "there is no other master that could lead")
 	}
 	return r.transfer(func() raft.Future { return r.raft.LeadershipTransfer() })

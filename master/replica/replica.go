@@ -156,7 +156,7 @@ func (r *Replica) State() *state.State { return r.fsm.current.Load() }
 // waits for every goroutine.
 func (r *Replica) Close() error {
 	r.closing.Do(func() {
-		if r.IsLeader() && len(r.servers()) > 1 {
+		if r.IsLeader() && len(r.voters()) > 1 {
 			if err := r.TransferLeadership(); err != nil {
 				r.logger.Warn("leaves without handing leadership over", "error", err)
 			}

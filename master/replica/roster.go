@@ -76,9 +76,14 @@ func (r *Replica) gossip() {
 	defer r.raft.DeregisterObserver(observer)
 	tick := time.NewTicker(gossipInterval)
 	defer tick.Stop()
-	followed := ""
+	followed, removed := "", false
 	for {
-		r.ask()
+		if forgotten := r.forgotten(r.ask()); forgotten && !removed && r.seeking.ended() {
+			r.logger.Warn("this master was removed from the cluster: stop it for good, or start it again to let it join")
+			removed = true
+		} else if !forgotten {
+			removed = false
+		}
 		if leader, ok := r.Leader(); ok && leader.ID != r.self.ID && leader.ID != followed {
 			r.logger.Info("follows", "leader", leader.Name, "raft", leader.Raft, "http", leader.HTTP)
 			followed = leader.ID
@@ -94,22 +99,30 @@ func (r *Replica) gossip() {
 	}
 }
 
-// ask refreshes the roster from every other master, all at once.
-func (r *Replica) ask() {
+// ask refreshes the roster from every other master, all at once, and returns
+// what they said.
+func (r *Replica) ask() []info {
 	var asked sync.WaitGroup
+	var mu sync.Mutex
+	var out []info
 	for _, m := range r.Members() {
 		if m.ID == r.self.ID {
 			continue
 		}
 		asked.Go(func() {
-			if seen, err := r.port.call(r.ctx, m.Raft, request{Call: "info", From: r.self}, callTimeout); err == nil && seen.ID == m.ID {
-				r.roster.learn(seen.Member)
-			} else {
+			seen, err := r.port.call(r.ctx, m.Raft, request{Call: "info", From: r.self}, callTimeout)
+			if err != nil || seen.ID != m.ID {
 				r.roster.missed(m)
+				return
 			}
+			r.roster.learn(seen.Member)
+			mu.Lock()
+			defer mu.Unlock()
+			out = append(out, seen)
 		})
 	}
 	asked.Wait()
+	return out
 }
 
 // asError is err as a peer is told it.

@@ -29,8 +29,9 @@ const (
 // seeking is what a master without a cluster knows of others.
 type seeking struct {
 	mu        sync.Mutex
-	addresses map[string]bool   // to ask
-	sees      []Member          // found in the last round, by id
+	addresses map[string]bool // to ask
+	sees      []Member        // found in the last round, by id
+	over      bool
 	silence   map[string]string // why an address did not answer, when it was last told; by address
 }
 
@@ -81,17 +82,33 @@ func (s *seeking) saw(m []Member) {
 	s.sees = m
 }
 
+func (s *seeking) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sees, s.over = nil, true
+}
+
+func (s *seeking) ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
+}
+
 func (s *seeking) seen() []Member {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sees
 }
 
-// seek ends once this master belongs to a cluster that knows where it is.
+// seek ends once this master votes in a cluster that knows where it is.
 func (r *Replica) seek() {
 	said := ""
-	for wait := seekFirst; !r.settled(); wait = min(2*wait, seekLongest) {
-		state := r.step(r.survey())
+	for wait := seekFirst; ; wait = min(2*wait, seekLongest) {
+		found := r.survey()
+		if r.settled() && !r.forgotten(found) {
+			break
+		}
+		state := r.step(found)
 		if state != said && state != "" {
 			r.logger.Info(state)
 			said = state
@@ -102,19 +119,24 @@ func (r *Replica) seek() {
 		case <-time.After(wait/2 + rand.N(wait/2)):
 		}
 	}
-	r.seeking.saw(nil)
+	r.seeking.end()
 }
 
 // settled reports whether there is nothing to seek: the cluster has this
-// master at its address, or this master is the cluster.
+// master at its address with a vote, or this master is the cluster.
 func (r *Replica) settled() bool {
-	servers := r.servers()
-	for _, s := range servers {
-		if string(s.ID) == r.self.ID {
-			return len(servers) == 1 || string(s.Address) == r.self.Raft
-		}
-	}
-	return false
+	self := r.server(r.self.ID)
+	return self != nil && self.Suffrage == raft.Voter && (string(self.Address) == r.self.Raft || len(r.servers()) == 1)
+}
+
+// forgotten reports whether the leader, if it is among those that were found,
+// has this master among the voters no more: it was removed, and may not have
+// been told.
+func (r *Replica) forgotten(found []info) bool {
+	ours := r.State().ClusterID() // "" until the log is read again after a start
+	return slices.ContainsFunc(found, func(seen info) bool {
+		return !seen.CountsYou && seen.Leader.ID == seen.ID && (ours == "" || seen.ClusterID == ours)
+	})
 }
 
 // survey asks every known address and returns one answer a master, without
@@ -174,6 +196,9 @@ func (r *Replica) step(found []info) string {
 		}
 		fresh = append(fresh, seen.Member)
 	}
+	if self := r.server(r.self.ID); self != nil && self.Suffrage != raft.Voter {
+		return "waiting for the other masters: this one has no vote yet"
+	}
 	if r.belongs() {
 		return "waiting for another master: this one's address changed to " + r.self.Raft
 	}
@@ -207,7 +232,7 @@ func (r *Replica) joinThrough(found []info) string {
 		if seen.Leader.ID == "" || seen.Leader.ID == r.self.ID {
 			continue
 		}
-		if _, err := r.port.call(r.ctx, seen.Leader.Raft, request{Call: "join", From: r.self}, joinTimeout); err != nil {
+		if _, err := r.port.call(r.ctx, seen.Leader.Raft, request{Call: "join", From: r.self, Applied: r.raft.AppliedIndex()}, joinTimeout); err != nil {
 			return fmt.Sprintf("the leader %s does not let this master join yet: %v", seen.Leader.Name, err)
 		}
 		return ""
