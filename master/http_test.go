@@ -134,7 +134,7 @@ func newPicture(t testing.TB) *picture {
 	launch(web, away, "t1", nil)
 	code := 3
 	commit(state.Command{EndTask: &state.EndTask{Ref: offers.TaskRef{Framework: batch.ID, Task: "t2"}, Status: offers.Status{
-		Task: "t2", Agent: near.ID, State: offers.Failed, UpdateID: "u2", Reason: "", Message: "exit status 3", ExitCode: &code, Time: dawn.Add(3 * time.Minute)}}})
+		Task: "t2", Agent: near.ID, State: offers.Failed, UpdateID: "u2", Reason: "", Message: "exit status 3", ExitCode: &code, Started: dawn.Add(2 * time.Minute), Time: dawn.Add(3 * time.Minute)}}})
 	commit(state.Command{SetAgentState: &state.SetAgentState{ID: away.ID, State: offers.AgentUnreachable, Time: dawn.Add(time.Hour)}})
 	commit(state.Command{SetRole: &state.SetRole{Role: "eng", Settings: &offers.RoleSettings{Weight: 2, Quota: offers.Quota{Limit: offers.QuotaAmounts{"cpus": 100500, "gpu": 96 * gib}}}}})
 	commit(state.Command{DisconnectFramework: &state.DisconnectFramework{ID: web.ID, Deadline: dawn.Add(2 * time.Hour)}})
@@ -146,7 +146,7 @@ func newPicture(t testing.TB) *picture {
 	room.Claim(held)
 	return &picture{
 		State: s, Term: 7, AgentOnline: map[offers.AgentID]bool{near.ID: true}, Connected: map[offers.FrameworkID]bool{batch.ID: true},
-		TaskStates: map[offers.TaskRef]offers.Status{{Framework: batch.ID, Task: "t1"}: {Task: "t1", State: offers.Running, Devices: grant, Time: dawn.Add(2 * time.Minute)}},
+		TaskStates: map[offers.TaskRef]offers.Status{{Framework: batch.ID, Task: "t1"}: {Task: "t1", State: offers.Running, Devices: grant, Started: dawn.Add(2 * time.Minute), Time: dawn.Add(2 * time.Minute)}},
 		Match: &match.View{
 			Agents:     []match.AgentView{{ID: near.ID, Online: true, Used: used, Offered: held, Free: room.Rest(), Devices: room.Classes()}},
 			Frameworks: map[offers.FrameworkID]match.FrameworkView{batch.ID: {Used: used.Amounts, Offered: held.Amounts, Share: 0.25, Dominant: "gpu", Demands: 2}},

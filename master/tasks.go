@@ -49,16 +49,13 @@ func (p *picture) showTask(t *state.Task) any {
 		ID: t.Spec.ID, Name: t.Spec.Name, Framework: t.Framework, Agent: t.Agent, Role: t.Role, State: status.State,
 		Resources: taskResources{cores(a[offers.CPUs]), a[offers.Mem], a[offers.Disk], a[offers.Bandwidth], t.Holding.Ports, t.Spec.Resources.Devices},
 		Devices:   status.Devices, ExitCode: status.ExitCode, Signal: status.Signal, Reason: status.Reason, Message: status.Message,
-		Labels: t.Spec.Labels, Killed: t.Kill != nil && t.End == nil, Created: moment(t.Created),
+		Labels: t.Spec.Labels, Killed: t.Kill != nil && t.End == nil, Created: moment(t.Created), Started: moment(status.Started),
 	}
 	if out.Devices == nil {
 		out.Devices = t.Holding.Devices
 	}
 	if out.Devices == nil {
 		out.Devices = map[string][]offers.Grant{}
-	}
-	if status.State == offers.Running {
-		out.Started = moment(status.Time)
 	}
 	if t.End != nil {
 		out.Finished = moment(t.End.Time)

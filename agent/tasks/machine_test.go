@@ -252,6 +252,30 @@ func TestStories(t *testing.T) {
 	}
 }
 
+// Who sees only the end of a task still learns when it began.
+func TestEveryReportSaysWhenTheTaskStarted(t *testing.T) {
+	m := fresh(t)
+	launch(t, m, at(0), offers.Task{ID: "t"})
+	m.Ready()
+	m.Started(name("t"), at(2))
+	m.Ended(name("t"), How{Exit: record.Exit{Time: at(9)}}, at(9))
+	launch(t, m, at(10), offers.Task{ID: "never"})
+	m.Ended(name("never"), How{Failed: "no such program"}, at(11))
+	sent := m.Ready().Send
+	if len(sent) != 3 {
+		t.Fatalf("%d reports, want running and two ends", len(sent))
+	}
+	for _, s := range sent {
+		want := at(2)
+		if s.Task == "never" {
+			want = time.Time{}
+		}
+		if !s.Started.Equal(want) {
+			t.Errorf("%s %s says it started at %v, want %v", s.Task, s.State, s.Started, want)
+		}
+	}
+}
+
 func TestAcknowledgementsThatDoNotCount(t *testing.T) {
 	m := fresh(t)
 	launch(t, m, at(0), offers.Task{ID: "t"})

@@ -112,7 +112,7 @@ func (t *task) report(r Report) {
 func (t *task) status(r Report, agent offers.AgentID, host string) wire.TaskStatus {
 	s := wire.TaskStatus{Framework: t.Framework, Status: offers.Status{
 		Task: t.Task.ID, Agent: agent, State: r.State, UpdateID: r.ID, Reason: r.Reason, Message: r.Message,
-		ExitCode: r.ExitCode, Signal: r.Signal, Address: host, Time: r.Time,
+		ExitCode: r.ExitCode, Signal: r.Signal, Address: host, Started: t.Started, Time: r.Time,
 	}}
 	if r.State != offers.Dropped && r.State != offers.Rejected {
 		s.Devices = t.Holding.Devices

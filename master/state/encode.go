@@ -136,7 +136,7 @@ func inCalendar(c Command) Command {
 			return []*time.Time{&r.Task.Created}
 		})
 	case c.EndTask != nil:
-		c.EndTask = amend(c.EndTask, func(r *EndTask) []*time.Time { return []*time.Time{&r.Status.Time} })
+		c.EndTask = amend(c.EndTask, func(r *EndTask) []*time.Time { return []*time.Time{&r.Status.Started, &r.Status.Time} })
 	case c.KillTask != nil:
 		c.KillTask = amend(c.KillTask, func(r *KillTask) []*time.Time { return []*time.Time{&r.Order.Time} })
 	}
