@@ -1,0 +1,81 @@
+package lead_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/lead"
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// again begins anew in the same term, as a leader does that can't tell what became of
+// an entry and leads all the same.
+func (l *leader) again() {
+	l.Close("the masters did not agree")
+	l.Core = lead.New(lead.Config{
+		Master: wire.MasterInfo{Term: 1}, Again: 1, Match: match.Config{OfferTimeout: time.Minute},
+		AgentTimeout: time.Minute, RemovalEvery: time.Second, RemovalBurst: 1,
+	}, l.state, l.now)
+}
+
+// lose makes the agent of the only task unreachable and returns what its
+// framework hears of that.
+func (l *leader) lose(t *testing.T, fp *peer) offers.UpdateID {
+	t.Helper()
+	for a := range l.state.Agents() {
+		l.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: a.ID, State: offers.AgentUnreachable}}, nil)
+	}
+	l.commit()
+	return last[*wire.Update](t, fp).Status.UpdateID
+}
+
+// TestIDsOfATermAreGivenOnce begins twice in one term. Neither an offer nor an
+// update may have the id of another one: the first would be consumed for the
+// second, or taken for known.
+func TestIDsOfATermAreGivenOnce(t *testing.T) {
+	l := newLeader()
+	f, fp, _, _ := l.settle()
+	offer := last[*wire.OffersMessage](t, fp).Offers[0].ID
+	l.accept(t, f, fp)
+	l.commit()
+	update := l.lose(t, fp)
+
+	l.again()
+	id := last[*wire.Registered](t, fp).FrameworkID
+	fp = &peer{}
+	f = lead.NewFramework(fp, func() {})
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
+	a := lead.NewAgent(&peer{})
+	var known offers.Agent
+	for one := range l.state.Agents() {
+		known = one.Agent
+	}
+	l.HandleAgent(a, &wire.RegisterAgent{Agent: known}, "")
+	l.commit()
+	l.Handle(f, f.Prepare(&wire.DemandMessage{Demands: demand}, ""))
+	l.commit()
+	if got := last[*wire.OffersMessage](t, fp).Offers[0].ID; got == offer {
+		t.Errorf("the offer %s is made twice", got)
+	}
+	if got := l.lose(t, fp); got == update {
+		t.Errorf("the update id %s is given twice", got)
+	}
+}
+
+// TestConnectionsEndWithTheirLeadership sends what was read before the end of
+// a leadership to the next one of the same master.
+func TestConnectionsEndWithTheirLeadership(t *testing.T) {
+	l := newLeader()
+	f, fp, a, ap := l.settle()
+	l.again()
+	fp.got, ap.got = nil, nil
+	l.Handle(f, f.Prepare(&wire.DemandMessage{Demands: demand}, ""))
+	l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: "x"}}}, "")
+	l.commit()
+	if len(fp.got)+len(ap.got) != 0 {
+		t.Errorf("connections of the leadership before are answered %v and %v", fp.got, ap.got)
+	}
+}
