@@ -79,3 +79,41 @@ func TestConnectionsEndWithTheirLeadership(t *testing.T) {
 		t.Errorf("connections of the leadership before are answered %v and %v", fp.got, ap.got)
 	}
 }
+
+// TestReportsOfATasksPast launches a task anew under the id of one whose agent
+// was never told that its end is acknowledged. What that agent resends is of
+// the past, and it has taken the launch for the one it knows.
+func TestReportsOfATasksPast(t *testing.T) {
+	l := newLeader()
+	f, fp, a, ap := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	report := func(state offers.State, id offers.UpdateID) {
+		launched := last[*wire.Launch](t, ap).Tasks[0]
+		ap.got, fp.got = []wire.Message{last[*wire.Launch](t, ap)}, nil
+		l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: launched.Framework,
+			Status: offers.Status{Task: "t1", State: state, UpdateID: id}}}}, "")
+		l.commit()
+	}
+	report(offers.Failed, "past.2")
+	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: "t1", UpdateID: "past.2"}, ""))
+	l.commit()
+	l.accept(t, f, fp)
+	l.commit()
+	for _, id := range []offers.UpdateID{"past.1", "past.2"} {
+		report(map[offers.UpdateID]offers.State{"past.1": offers.Running, "past.2": offers.Failed}[id], id)
+		if len(fp.got) != 0 {
+			t.Errorf("the framework is told of the past %s: %v", id, fp.got[0])
+		}
+		if got := last[*wire.AcknowledgeStatus](t, ap).Acknowledged[0].UpdateID; got != id {
+			t.Errorf("the agent is told %s, want %s", got, id)
+		}
+	}
+	if _, again := ap.got[len(ap.got)-1].(*wire.Launch); !again {
+		t.Errorf("the agent does not get the launch that it took for the past: %v", ap.got)
+	}
+	report(offers.Failed, "now.1")
+	if got := last[*wire.Update](t, fp).Status.UpdateID; got != "now.1" {
+		t.Errorf("the framework is told %s", got)
+	}
+}
