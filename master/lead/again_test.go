@@ -117,3 +117,37 @@ func TestReportsOfATasksPast(t *testing.T) {
 		t.Errorf("the framework is told %s", got)
 	}
 }
+
+// TestWhoReturnsInTimeIsNotRemoved brings a framework back just before its
+// deadline. Its registration is on the way to a majority when the deadline
+// passes.
+func TestWhoReturnsInTimeIsNotRemoved(t *testing.T) {
+	l, fp := newLeader(), &peer{}
+	f := lead.NewFramework(fp, func() {})
+	timeout := offers.Duration(time.Minute)
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{Name: "f", FailoverTimeout: &timeout}}, ""))
+	l.commit()
+	id := last[*wire.Registered](t, fp).FrameworkID
+	l.FrameworkEnded(f)
+	l.commit()
+
+	fp = &peer{}
+	f = lead.NewFramework(fp, func() {})
+	l.At(l.now.Add(time.Minute - time.Millisecond))
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
+	l.At(l.now.Add(time.Minute))
+	l.Tick()
+	l.commit()
+	if got := l.state.Framework(id); got.Removed || fp.ended != "" {
+		t.Errorf("it is removed: %v, its connection ended: %q", got.Removed, fp.ended)
+	}
+
+	l.FrameworkEnded(f)
+	l.commit()
+	l.At(l.now.Add(time.Hour))
+	l.Tick()
+	l.commit()
+	if !l.state.Framework(id).Removed {
+		t.Error("it is not removed once it is really late")
+	}
+}

@@ -210,10 +210,12 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 		delete(c.deadlines, f.ID)
 	case done.DisconnectFramework != nil:
 		if c.frameworks[done.DisconnectFramework.ID] == nil {
-			c.deadlines[done.DisconnectFramework.ID] = done.DisconnectFramework.Deadline
+			c.deadlines[done.DisconnectFramework.ID] = r.Value.(*state.Framework).Deadline
 		}
 	case done.RemoveFramework != nil:
-		c.frameworkRemoved(done.RemoveFramework.ID)
+		if r.Value.(*state.Framework).Removed {
+			c.frameworkRemoved(done.RemoveFramework.ID)
+		}
 	case done.SetRole != nil:
 		c.match.RoleChanged(done.SetRole.Role, done.SetRole.Settings)
 	case done.EndTask != nil:
@@ -229,7 +231,7 @@ func (c *Core) Tick() {
 	for _, id := range slices.Sorted(maps.Keys(c.deadlines)) {
 		if !c.deadlines[id].After(now) {
 			delete(c.deadlines, id)
-			c.Commit(state.Command{RemoveFramework: &state.RemoveFramework{ID: id, Time: c.wall()}}, nil)
+			c.Commit(state.Command{RemoveFramework: &state.RemoveFramework{ID: id, Time: c.wall(), Overdue: true}}, nil)
 		}
 	}
 	c.markUnreachable(now)

@@ -76,10 +76,13 @@ type (
 	}
 	// RemoveFramework marks a framework removed, orders the kill of its living
 	// tasks, and empties its store. The ends of its tasks count as
-	// acknowledged from then on. Result: the *Framework.
+	// acknowledged from then on. With Overdue it does so only if the framework
+	// is away and its deadline has passed, since it may have come back while
+	// this was on its way. Result: the *Framework.
 	RemoveFramework struct {
-		ID   offers.FrameworkID
-		Time time.Time
+		ID      offers.FrameworkID
+		Time    time.Time
+		Overdue bool `cbor:"Overdue,omitempty"`
 	}
 	// SetRole sets or (with nil Settings) forgets what operators said of a role.
 	SetRole struct {
