@@ -84,7 +84,7 @@ func (j *judge) disconnected(f *state.Framework) {
 // are true.
 func (j *judge) removed(f *state.Framework, at time.Time) {
 	notes := j.names[f.ID]
-	if notes != nil && notes.torn {
+	if !f.Removed || notes != nil && notes.torn {
 		return
 	}
 	deadline, away := j.deadlines[f.ID]

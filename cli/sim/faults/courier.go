@@ -24,6 +24,7 @@ type waiting struct {
 	last  time.Time // by the sender's clock
 	leaps int       // of that clock
 	late  bool      // at the last audit
+	lax   bool      // last was not when it was sent
 }
 
 // pause is how long the sender waits before the next time.
@@ -48,10 +49,10 @@ func (c *courier) sent(l letter, now time.Time, leaps int) (early time.Duration,
 		}
 		w = &waiting{}
 		c.waits[l] = w
-	} else if w.leaps == leaps {
+	} else if w.leaps == leaps && !w.lax {
 		early = w.pause() - now.Sub(w.last)
 	}
-	w.sends, w.last, w.leaps, w.late = w.sends+1, now, leaps, false
+	w.sends, w.last, w.leaps, w.late, w.lax = w.sends+1, now, leaps, false, false
 	return max(early, 0), other
 }
 
@@ -62,7 +63,7 @@ func (c *courier) acknowledged(l letter) { delete(c.waits, l) }
 func (c *courier) overdue(now time.Time, leaps int, slack time.Duration) (first letter, found bool) {
 	for l, w := range c.waits {
 		if w.leaps != leaps {
-			w.last, w.leaps, w.late = now, leaps, false
+			w.last, w.leaps, w.late, w.lax = now, leaps, false, true
 			continue
 		}
 		pause, was := w.pause(), w.late
