@@ -59,6 +59,7 @@ type loop struct {
 	// Owned by the loop.
 	core *lead.Core // nil while this master does not lead
 	term uint64     // of core
+	runs uint64     // how many cores there were in term, with this one
 	seen *picture   // the last one taken of core
 
 	// What operators wait for the commit of, by number; each entry says that
@@ -168,11 +169,14 @@ func (l *loop) handle(in func(*lead.Core)) {
 
 // begin starts to lead, from what is replicated.
 func (l *loop) begin() {
-	l.term = l.replica.Term()
+	if term := l.replica.Term(); term != l.term {
+		l.term, l.runs = term, 0
+	}
+	l.runs++
 	master := wire.MasterInfo{Name: l.config.name, Address: l.config.address, Term: l.term}
 	l.deciding = 0
 	l.core = lead.New(lead.Config{
-		Master: master, Match: l.config.match, AgentTimeout: l.config.agentTimeout,
+		Master: master, Again: l.runs - 1, Match: l.config.match, AgentTimeout: l.config.agentTimeout,
 		RemovalEvery: l.config.removalEvery, RemovalBurst: l.config.removalBurst,
 	}, l.replica.State(), time.Now())
 }

@@ -15,7 +15,7 @@ import (
 // Invariant: an offer is in byID, in its agent's set, in its framework's set
 // and in the heap, or in none of them.
 type Book struct {
-	prefix      string
+	suffix      string // of offers' ids
 	issued      uint64
 	byID        map[OfferID]*Offer
 	byAgent     map[AgentID]map[OfferID]*Offer
@@ -25,9 +25,17 @@ type Book struct {
 
 // NewBook returns an empty book. Ids of its offers end in the term, so that
 // an offer of an older term is unknown in every later one.
-func NewBook(term uint64) *Book {
+func NewBook(term uint64) *Book { return NewBookAgain(term, 0) }
+
+// NewBookAgain returns a book for a leader that had so many in this term
+// before. Its offers have other ids than theirs.
+func NewBookAgain(term, before uint64) *Book {
+	suffix := fmt.Sprintf("-%d", term)
+	if before > 0 {
+		suffix += fmt.Sprintf(".%d", before)
+	}
 	return &Book{
-		prefix:      fmt.Sprintf("-%d", term),
+		suffix:      suffix,
 		byID:        map[OfferID]*Offer{},
 		byAgent:     map[AgentID]map[OfferID]*Offer{},
 		byFramework: map[FrameworkID]map[OfferID]*Offer{},
@@ -38,7 +46,7 @@ func NewBook(term uint64) *Book {
 func (b *Book) Issue(o *Offer) *Offer {
 	b.issued++
 	o.issued = b.issued
-	o.ID = OfferID(fmt.Sprintf("o%d%s", b.issued, b.prefix))
+	o.ID = OfferID(fmt.Sprintf("o%d%s", b.issued, b.suffix))
 	b.byID[o.ID] = o
 	enter(b.byAgent, o.Agent, o)
 	enter(b.byFramework, o.Framework, o)

@@ -60,7 +60,7 @@ func New(info wire.FrameworkInfo) *Session {
 		outstanding: map[offers.OfferID]wire.Offer{},
 		accepts:     map[string]*accept{},
 		tasks:       map[offers.TaskID]*task{},
-		ended:       history{limit: maxEnded, known: map[offers.TaskID]offers.State{}},
+		ended:       history{limit: maxEnded, known: map[offers.TaskID]ending{}},
 		reconciles:  map[uint64][]offers.TaskID{},
 		calls:       map[uint64]*call{},
 	}

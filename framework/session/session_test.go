@@ -290,3 +290,38 @@ func FuzzFrame(f *testing.F) {
 		}
 	})
 }
+
+// TestAnotherInstanceLaunchesTheIDAnew: while this instance was away another
+// one launched a task under an id that this one knows as ended. It learns of
+// the later life, and acknowledges no end that nobody has seen.
+func TestAnotherInstanceLaunchesTheIDAnew(t *testing.T) {
+	end := func(t *testing.T) *script {
+		s := start(t)
+		s.frame(update("t", offers.Finished, "u1", ""))
+		s.want("Updated t finished")
+		s.Handled(handled("t", offers.Finished, "u1"))
+		s.want("acknowledge u1")
+		s.frame(update("t", offers.Running, "u0", ""), update("t", offers.Finished, "u1", ""))
+		s.want("acknowledge u0, acknowledge u1") // of the life that it knows
+		s.Lost(errors.New("gone"))
+		s.connect(2)
+		s.want("register, Disconnected, Reconnected")
+		return s
+	}
+	t.Run("its end", func(t *testing.T) {
+		s := end(t)
+		s.frame(update("t", offers.Failed, "u9", ""))
+		s.want("Updated t failed")
+		s.Handled(handled("t", offers.Failed, "u9"))
+		s.want("acknowledge u9")
+		s.frame(update("t", offers.Failed, "u9", ""))
+		s.want("acknowledge u9")
+	})
+	t.Run("an answer to reconcile", func(t *testing.T) {
+		s := end(t)
+		s.frame(update("t", offers.Finished, "", "")) // says what it knows
+		s.want("")
+		s.frame(update("t", offers.Running, "", ""))
+		s.want("Updated t running")
+	})
+}

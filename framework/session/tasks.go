@@ -17,6 +17,7 @@ type task struct {
 	durable   bool            // accepted, or updated by its agent
 	kill      *wire.Kill      // wanted until it has ended
 	shown     offers.UpdateID // the last one shown
+	end       offers.UpdateID // of the end that was shown, where it had one
 	unhandled int             // events of it that the author has not finished with
 	owed      offers.UpdateID // to acknowledge when they are
 }
@@ -26,16 +27,19 @@ func (s *Session) State(id offers.TaskID) (offers.State, bool) {
 	if t := s.tasks[id]; t != nil {
 		return t.state, true
 	}
-	state, ok := s.ended.known[id]
-	return state, ok
+	end, ok := s.ended.known[id]
+	return end.state, ok
 }
 
 // updated shows each update once. What was shown is acknowledged again when
 // it comes again, but only after the author has seen it.
 func (s *Session) updated(st offers.Status) {
-	if _, ok := s.ended.known[st.Task]; ok {
-		s.acknowledge(st.Task, st.UpdateID)
-		return
+	if end, ok := s.ended.known[st.Task]; ok {
+		if !end.precedes(st) {
+			s.acknowledge(st.Task, st.UpdateID)
+			return
+		}
+		s.ended.forget(st.Task)
 	}
 	t := s.tasks[st.Task]
 	if t == nil {
@@ -61,6 +65,9 @@ func (s *Session) updated(st offers.Status) {
 	t.state = st.State
 	if st.UpdateID != "" {
 		t.shown, t.durable = st.UpdateID, true
+	}
+	if st.State.Terminal() {
+		t.end = st.UpdateID
 	}
 	t.unhandled++
 	s.show(Updated{Status: st})
@@ -93,7 +100,7 @@ func (s *Session) Handled(u Updated) {
 	t.owed = ""
 	if t.state.Terminal() {
 		delete(s.tasks, id)
-		s.ended.add(id, t.state)
+		s.ended.add(id, ending{t.state, t.end})
 	}
 }
 
@@ -195,12 +202,30 @@ const maxEnded = 1 << 16
 // history remembers the last limit ended tasks.
 type history struct {
 	limit int
-	known map[offers.TaskID]offers.State
+	known map[offers.TaskID]ending
 	order []offers.TaskID // eldest first; may name forgotten ones
 }
 
-func (h *history) add(id offers.TaskID, state offers.State) {
-	h.known[id] = state
+// ending is how a task ended.
+type ending struct {
+	state  offers.State
+	update offers.UpdateID // "" where it was shown without one
+}
+
+// precedes reports whether st is of a later life under the same id, which
+// another instance of the framework launched while this one was away: an end
+// keeps its update id for ever, and the answer to reconcile is never older than
+// what was shown. A state before the end that comes late can't be told apart
+// from one of a later life; the end of that will be.
+func (e ending) precedes(st offers.Status) bool {
+	if st.State.Terminal() {
+		return e.update != "" && st.UpdateID != "" && st.UpdateID != e.update
+	}
+	return st.UpdateID == ""
+}
+
+func (h *history) add(id offers.TaskID, end ending) {
+	h.known[id] = end
 	h.order = append(h.order, id)
 	for len(h.order) > h.limit {
 		delete(h.known, h.order[0])

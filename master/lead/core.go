@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -17,6 +18,7 @@ import (
 // Config of a core. It does not change while it lives.
 type Config struct {
 	Master       wire.MasterInfo // this master, as peers see it
+	Again        uint64          // how many cores there were in this term before; each gives its own ids
 	Match        match.Config
 	AgentTimeout time.Duration // silence after which an agent is unreachable
 	RemovalEvery time.Duration // how often one agent may be given up at most
@@ -68,19 +70,23 @@ type Core struct {
 	dirty      bool // something changed since Observe
 }
 
-// New begins the term of config.Master with what was committed before it.
+// New begins to lead in the term of config.Master with what was committed before.
 // Frameworks that were connected to the leader before get their deadline from
 // now; agents are given the agent timeout to show up.
 func New(config Config, s *state.State, now time.Time) *Core {
-	term := config.Master.Term
+	config.Match.Again = config.Again
+	name := strconv.FormatUint(config.Master.Term, 10)
+	if config.Again > 0 {
+		name += "." + strconv.FormatUint(config.Again, 10)
+	}
 	c := &Core{
 		config: config, now: now, committed: s, dirty: true,
-		match:      match.New(config.Match, s, term),
+		match:      match.New(config.Match, s, config.Master.Term),
 		frameworks: map[offers.FrameworkID]*Framework{},
 		agents:     map[offers.AgentID]*Agent{},
 		silent:     map[offers.AgentID]time.Time{},
 		deadlines:  map[offers.FrameworkID]time.Time{},
-		delivery:   newDelivery(term),
+		delivery:   newDelivery(name),
 		removals:   rate.NewLimiter(rate.Every(config.RemovalEvery), config.RemovalBurst),
 	}
 	for f := range s.Frameworks() {
@@ -114,15 +120,21 @@ func (c *Core) At(now time.Time) { c.now = now }
 func (c *Core) wall() time.Time { return c.now.UTC() }
 
 // Close ends all connections, also those whose registration will not be
-// answered any more.
+// answered any more. What comes of them later is for no other core, which
+// knows nothing of their registration.
 func (c *Core) Close(reason string) {
 	for _, id := range slices.Sorted(maps.Keys(c.frameworks)) {
-		c.frameworks[id].peer.End(reason)
+		s := c.frameworks[id]
+		s.ended = true
+		s.peer.End(reason)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
-		c.agents[id].peer.End(reason)
+		s := c.agents[id]
+		s.ended = true
+		s.peer.End(reason)
 	}
 	for _, s := range c.entering {
+		s.ended = true
 		s.peer.End(reason)
 		s.settled()
 	}
@@ -198,10 +210,12 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 		delete(c.deadlines, f.ID)
 	case done.DisconnectFramework != nil:
 		if c.frameworks[done.DisconnectFramework.ID] == nil {
-			c.deadlines[done.DisconnectFramework.ID] = done.DisconnectFramework.Deadline
+			c.deadlines[done.DisconnectFramework.ID] = r.Value.(*state.Framework).Deadline
 		}
 	case done.RemoveFramework != nil:
-		c.frameworkRemoved(done.RemoveFramework.ID)
+		if r.Value.(*state.Framework).Removed {
+			c.frameworkRemoved(done.RemoveFramework.ID)
+		}
 	case done.SetRole != nil:
 		c.match.RoleChanged(done.SetRole.Role, done.SetRole.Settings)
 	case done.EndTask != nil:
@@ -217,7 +231,7 @@ func (c *Core) Tick() {
 	for _, id := range slices.Sorted(maps.Keys(c.deadlines)) {
 		if !c.deadlines[id].After(now) {
 			delete(c.deadlines, id)
-			c.Commit(state.Command{RemoveFramework: &state.RemoveFramework{ID: id, Time: c.wall()}}, nil)
+			c.Commit(state.Command{RemoveFramework: &state.RemoveFramework{ID: id, Time: c.wall(), Overdue: true}}, nil)
 		}
 	}
 	c.markUnreachable(now)

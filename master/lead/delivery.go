@@ -22,7 +22,7 @@ const (
 // long as a leadership; what must outlive it is in the agents' outboxes and,
 // for ends, in the replicated state. Not safe for concurrent use.
 type delivery struct {
-	term        uint64
+	name        string // of the leadership
 	made        uint64
 	outboxes    map[offers.TaskRef]*outbox
 	byFramework map[offers.FrameworkID]map[offers.TaskRef]*outbox
@@ -48,9 +48,9 @@ type delivered struct {
 	fromAgent bool // its agent resends it until it hears of the acknowledgement
 }
 
-func newDelivery(term uint64) *delivery {
+func newDelivery(name string) *delivery {
 	return &delivery{
-		term:        term,
+		name:        name,
 		outboxes:    map[offers.TaskRef]*outbox{},
 		byFramework: map[offers.FrameworkID]map[offers.TaskRef]*outbox{},
 		last:        map[offers.TaskRef]offers.Status{},
@@ -60,7 +60,7 @@ func newDelivery(term uint64) *delivery {
 // makeID returns an update id for a status that the master makes itself.
 func (d *delivery) makeID() offers.UpdateID {
 	d.made++
-	return offers.UpdateID(fmt.Sprintf("m%d-%d", d.term, d.made))
+	return offers.UpdateID(fmt.Sprintf("m%s-%d", d.name, d.made))
 }
 
 // add queues an update unless it is queued already or comes after the end;

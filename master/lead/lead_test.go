@@ -68,15 +68,17 @@ func (l *leader) commit() {
 	}
 }
 
+var demand = []json.RawMessage{[]byte(`{"id":"d","resources":{"cpus":1}}`)}
+
 // settle brings in a framework that demands and an agent that has room.
 func (l *leader) settle() (f *lead.Framework, fp *peer, a *lead.Agent, ap *peer) {
 	fp, ap = &peer{}, &peer{}
 	f, a = lead.NewFramework(fp, func() {}), lead.NewAgent(ap)
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{Name: "f"}}, ""))
-	total := offers.Inventory{Amounts: offers.Amounts{1000}}
+	total := offers.Inventory{Amounts: offers.Amounts{3000}}
 	l.HandleAgent(a, &wire.RegisterAgent{Agent: offers.Agent{Name: "a", Total: total}}, "")
 	l.commit()
-	l.Handle(f, f.Prepare(&wire.DemandMessage{Demands: []json.RawMessage{[]byte(`{"id":"d","resources":{"cpus":1}}`)}}, ""))
+	l.Handle(f, f.Prepare(&wire.DemandMessage{Demands: demand}, ""))
 	l.commit()
 	return f, fp, a, ap
 }

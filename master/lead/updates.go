@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -20,6 +21,11 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", in.Task), "")
 	case t == nil || t.Agent != s.id || t.End != nil && (t.Acknowledged || status.State.Terminal() && t.End.UpdateID != status.UpdateID):
 		s.acknowledge(ref, status.UpdateID)
+	case t.End == nil && ofPast(status.UpdateID, t.Past):
+		s.acknowledge(ref, status.UpdateID)
+		if status.State.Terminal() {
+			s.relaunch(c, t)
+		}
 	case !status.State.Terminal() && c.nobody(ref.Framework):
 		s.acknowledge(ref, status.UpdateID)
 	case !status.State.Terminal() || t.End != nil:
@@ -33,6 +39,23 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 			}
 			c.update(ref, status, true)
 		})
+	}
+}
+
+// ofPast reports whether an update is of the life of a task whose end was
+// past. Agents mark their updates with the life, before a dot.
+func ofPast(id, past offers.UpdateID) bool {
+	life, _, marked := strings.Cut(string(past), ".")
+	return id == past || marked && strings.HasPrefix(string(id), life+".")
+}
+
+// relaunch sends the launch of a living task once more to its agent, which may
+// have taken it for the task of its past until that was acknowledged. An agent
+// that knows both apart starts nothing twice.
+func (s *Agent) relaunch(c *Core, t *state.Task) {
+	s.sendLaunch(c, t)
+	if t.Kill != nil {
+		c.orderKill(t.Ref())
 	}
 }
 

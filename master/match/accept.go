@@ -23,11 +23,12 @@ type Acceptance struct {
 	Launches []state.Task     // room is held for them; to be made durable
 }
 
-// Accept ends the offers that are named and holds room for the tasks that
-// fit. What the tasks don't use goes back at once. inUse tells whether the
-// framework may not use a task id now. If a launch can't be made durable the
-// shell says so with Ended.
+// Accept ends the offers that are named and have not expired by now, and holds
+// room for the tasks that fit. What the tasks don't use goes back at once.
+// inUse tells whether the framework may not use a task id now. If a launch
+// can't be made durable the shell says so with Ended.
 func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []Draft, refuse time.Duration, inUse func(offers.TaskID) bool, now time.Time) Acceptance {
+	m.expire(now)
 	var out Acceptance
 	ended, err := m.book.Consume(id, ids)
 	for _, o := range ended {

@@ -15,6 +15,7 @@ type Config struct {
 	Rings        map[string]rings.Layout // by kind; what is missing gets a default
 	OfferTimeout time.Duration           // life of an offer; positive
 	Exclude      []string                // fair-share kinds that don't count for the dominant share
+	Again        uint64                  // how many matchers there were in this term before
 }
 
 // Matcher decides who is offered what. It is built when a master begins to
@@ -78,7 +79,7 @@ func New(config Config, s *state.State, term uint64) *Matcher {
 	m := &Matcher{
 		config:     config,
 		kinds:      &kinds{},
-		book:       offers.NewBook(term),
+		book:       offers.NewBookAgain(term, config.Again),
 		agents:     map[offers.AgentID]*agent{},
 		frameworks: map[offers.FrameworkID]*framework{},
 		roles:      map[offers.Role]offers.RoleSettings{},

@@ -291,6 +291,25 @@ func TestSuppressAndExpiry(t *testing.T) {
 	}
 }
 
+// TestNoAcceptAfterTheExpiry: an offer is over at its time, also where the
+// accept is read before the turn that would have said so, as in a master that
+// was paused.
+func TestNoAcceptAfterTheExpiry(t *testing.T) {
+	b := newBench(t, Config{OfferTimeout: time.Minute})
+	b.agent("a1", `{"cpus":4}`)
+	f := b.framework("f", "default")
+	b.demand(f, `{"id":"d","count":2,"resources":{"cpus":1}}`)
+	o := b.offered()[0]
+	b.now = b.now.Add(time.Minute)
+	a := b.launch(o, map[string]string{"t": `{"cpus":1}`})
+	if len(a.Launches) != 0 || len(a.Errors) != 1 || a.Errors[0].Code != offers.OfferGone || len(a.Updates) != 1 || a.Updates[0].State != offers.Dropped {
+		t.Fatalf("an expired offer was accepted: %+v", a)
+	}
+	if r := b.Ready(b.now); len(r.Rescinds) != 1 || r.Rescinds[0].Reason != "expired" || len(r.Offers) != 1 {
+		t.Fatalf("the turn after it came to %+v, want the rescind and the room in another offer", r)
+	}
+}
+
 func TestAgentAwayRescinds(t *testing.T) {
 	b := newBench(t, Config{})
 	b.agent("a1", `{"cpus":4}`)

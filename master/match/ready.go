@@ -42,11 +42,7 @@ type draftKey struct {
 // Ready ends what has expired, serves who waits in fair-share order, and
 // returns what came of it since the last call.
 func (m *Matcher) Ready(now time.Time) Ready {
-	for _, o := range m.book.Expired(now) {
-		m.counters.Expired++
-		m.end(o)
-		m.tell(o, "expired")
-	}
+	m.expire(now)
 	m.endRefusals(now)
 	m.wakeParked()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
@@ -163,6 +159,15 @@ func (m *Matcher) end(o *offers.Offer) {
 		m.book.End(o)
 	}
 	m.release(o)
+}
+
+// expire ends the offers whose time has come.
+func (m *Matcher) expire(now time.Time) {
+	for _, o := range m.book.Expired(now) {
+		m.counters.Expired++
+		m.end(o)
+		m.tell(o, "expired")
+	}
 }
 
 // demandOf returns the demand that an offer was made for, if it still stands.

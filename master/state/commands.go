@@ -76,10 +76,13 @@ type (
 	}
 	// RemoveFramework marks a framework removed, orders the kill of its living
 	// tasks, and empties its store. The ends of its tasks count as
-	// acknowledged from then on. Result: the *Framework.
+	// acknowledged from then on. With Overdue it does so only if the framework
+	// is away and its deadline has passed, since it may have come back while
+	// this was on its way. Result: the *Framework.
 	RemoveFramework struct {
-		ID   offers.FrameworkID
-		Time time.Time
+		ID      offers.FrameworkID
+		Time    time.Time
+		Overdue bool `cbor:"Overdue,omitempty"`
 	}
 	// SetRole sets or (with nil Settings) forgets what operators said of a role.
 	SetRole struct {
@@ -90,7 +93,7 @@ type (
 	// the framework has a task of that id that lives or whose end it has not
 	// acknowledged, with the framework's code when that is not there any more,
 	// and with offer_gone when the agent is not active. Of the task's life
-	// (Kill, End, Acknowledged, Ended, Restored) nothing is taken over. Result: the *Task.
+	// (Kill, End, Acknowledged, Ended, Past, Restored) nothing is taken over. Result: the *Task.
 	Launch struct{ Task Task }
 	// EndTask records the end of a task. The first end wins; an unknown task
 	// is no error. It fails with unknown_task when the status comes from

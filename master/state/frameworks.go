@@ -65,6 +65,9 @@ func (tx *tx) removeFramework(c *RemoveFramework) Result {
 	if _, err := tx.framework(c.ID); err != nil {
 		return Result{Err: err}
 	}
+	if c.Overdue && (old.Deadline.IsZero() || old.Deadline.After(c.Time)) {
+		return Result{Value: old}
+	}
 	f := *old
 	f.Removed, f.Deadline = true, time.Time{}
 	tx.stores.Delete([]byte(c.ID))

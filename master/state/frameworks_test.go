@@ -46,7 +46,7 @@ func TestRemoveFramework(t *testing.T) {
 	l.do(Command{DisconnectFramework: &DisconnectFramework{f, l.now}})
 
 	at := l.now
-	r := l.do(Command{RemoveFramework: &RemoveFramework{f, at}})
+	r := l.do(Command{RemoveFramework: &RemoveFramework{ID: f, Time: at}})
 	equal(t, "removed", r.Value.(*Framework).Removed, true)
 	equal(t, "order", *l.s.Task(ref(f, "living")).Kill, KillOrder{Reason: offers.ReasonFrameworkGone, Time: at})
 	equal(t, "older order", l.s.Task(ref(f, "killed")).Kill.Reason, "asked")

@@ -34,6 +34,7 @@ type agentLink struct {
 	end        *end
 	registered bool
 	interval   time.Duration
+	mail       courier // reports that the master has not acknowledged
 }
 
 // disk is the agent's checkpoint: what was committed.
@@ -56,7 +57,8 @@ type proc struct {
 
 func newAgent(w *world, n int) *agent {
 	a := &agent{disk: newDisk(), procs: map[offers.TaskRef]*proc{}, boots: 1}
-	a.process = process{w: w, name: fmt.Sprintf("agent%d", n), skew: w.options.jump(w)}
+	a.process = process{w: w, name: fmt.Sprintf("agent%d", n)}
+	a.skewBy(w.options.jump(w))
 	total := offers.Inventory{Amounts: offers.Amounts{4000, 8 << 30, 100 << 30}}
 	if n%2 == 0 {
 		total.Classes = []offers.DeviceClass{{Name: "gpu", Devices: []offers.Device{
@@ -96,6 +98,7 @@ func (a *agent) recover() {
 		a.adopt(k.Launch.Ref(), *k.Progress.Process)
 	}
 	if a.act() {
+		a.w.judge.recovered(a)
 		a.after(a.w.between(0, 200*time.Millisecond), a.connect)
 	}
 }
@@ -139,24 +142,8 @@ func (a *agent) act() bool {
 		if a.stumble(0.002) {
 			return false
 		}
-		for _, l := range r.Start {
-			a.prepare(l)
-		}
-		for _, ref := range r.Abandon {
-			a.abandon(ref)
-		}
-		for _, ref := range r.Release {
-			a.release(ref)
-			if a.stumble(0.002) {
-				return false
-			}
-		}
-		for _, s := range r.Signals {
-			a.signal(s)
-		}
-		if len(r.Send) > 0 {
-			a.w.judge.reported(r.Send)
-			a.send(&wire.Statuses{Statuses: r.Send})
+		if !a.carryOut(&r) {
+			return false
 		}
 	}
 	if a.leaving && a.machine.Orphans() == 0 {
@@ -165,6 +152,33 @@ func (a *agent) act() bool {
 	}
 	a.planTick()
 	return true
+}
+
+// carryOut does what follows once r is on the disk.
+func (a *agent) carryOut(r *tasks.Ready) bool {
+	for _, l := range r.Start {
+		a.prepare(l)
+	}
+	for _, ref := range r.Abandon {
+		a.abandon(ref)
+	}
+	for _, ref := range r.Release {
+		a.release(ref)
+		if a.stumble(0.002) {
+			return false
+		}
+	}
+	for _, s := range r.Signals {
+		a.signal(s)
+		if a.stumble(0.001) {
+			return false
+		}
+	}
+	if len(r.Send) > 0 {
+		a.w.judge.reported(a, r.Send)
+		a.send(&wire.Statuses{Statuses: r.Send})
+	}
+	return !a.stumble(0.0005)
 }
 
 func (a *agent) commit(r *tasks.Ready) {
@@ -212,13 +226,14 @@ func (a *agent) connect() {
 		return
 	}
 	m.serve(s, false)
-	link := &agentLink{end: c}
+	link := &agentLink{end: c, mail: courier{lazy: true}}
 	a.link = link
 	c.receive = func(frame []byte) { a.receive(link, frame) }
 	c.ended = func(reason string) { a.lost(link) }
 	self := a.self
 	self.ID = a.machine.Meta().Agent
 	sequence, list := a.machine.Register()
+	a.w.judge.registers(a, list)
 	a.send(&wire.RegisterAgent{Agent: self, Sequence: sequence, Tasks: list})
 	a.after(10*time.Second, func() {
 		if a.link == link && !link.registered {
@@ -252,13 +267,14 @@ func (a *agent) send(m wire.Message) {
 		a.w.broken("%s sends what can't be encoded: %v", a.name, err)
 		return
 	}
-	a.link.end.send(frame)
+	a.link.end.send(frame, fateOf(m))
 }
 
 func (a *agent) beat(link *agentLink) {
 	a.after(link.interval, func() {
 		if a.link == link {
-			a.send(&wire.Heartbeat{})
+			a.w.judge.resends(a)
+			link.end.send(heartbeat, certain)
 			a.beat(link)
 		}
 	})
@@ -325,6 +341,9 @@ func (a *agent) obey(m wire.Message) {
 		old, err = m.Term < term, a.machine.Kill(m, now)
 	case *wire.AcknowledgeStatus:
 		a.machine.Acknowledge(m.Acknowledged, now)
+		for _, ref := range m.Acknowledged {
+			a.link.mail.acknowledged(letter{ref.TaskRef, ref.UpdateID})
+		}
 	}
 	if old {
 		a.w.report.Fenced++

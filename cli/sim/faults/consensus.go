@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/lead"
@@ -18,6 +20,7 @@ type consensus struct {
 	run     int     // of the leader: one that was killed leads no more
 	missed  int     // checks in a row at which the leader had no majority
 	patient int     // checks without a majority until others elect
+	voters  []*master
 	pending []*proposal
 	due     time.Duration // when the last pending proposal is stored by a majority
 }
@@ -30,9 +33,14 @@ type proposal struct {
 	term  uint64
 	steps []lead.Step
 	entry []byte
+	given bool // up: nobody waits for what becomes of it
 }
 
-const electionCheck = 100 * time.Millisecond
+// How often it is looked whether the leader leads.
+const (
+	electionCheck = 100 * time.Millisecond
+	idleCheck     = 300 * time.Millisecond // as long as it did
+)
 
 func newConsensus(w *world) *consensus {
 	s, _ := state.New().Apply([]state.Command{{Init: &state.Init{ClusterID: "c0de-simulated"}}})
@@ -41,11 +49,12 @@ func newConsensus(w *world) *consensus {
 
 // watch elects leaders, for ever.
 func (c *consensus) watch() {
-	c.w.after(electionCheck, c.watch)
 	if c.leads() {
 		c.missed = 0
+		c.w.after(idleCheck, c.watch)
 		return
 	}
+	c.w.after(electionCheck, c.watch)
 	if c.missed++; c.missed < c.patient {
 		return
 	}
@@ -65,17 +74,16 @@ func (c *consensus) watch() {
 
 // canLead reports whether m reaches a majority and hears from it.
 func (c *consensus) canLead(m *master) bool {
-	if !m.up || m.paused {
+	if !m.up || m.paused || !slices.Contains(c.voters, m) {
 		return false
 	}
-	votes := 0
-	for _, o := range c.w.masters {
-		n := c.w.net
+	votes, n := 0, c.w.net
+	for _, o := range c.voters {
 		if o == m || o.up && !o.paused && n.reaches(m.name, o.name) && n.reaches(o.name, m.name) {
 			votes++
 		}
 	}
-	return votes > len(c.w.masters)/2
+	return votes > len(c.voters)/2
 }
 
 // leads reports whether the leader can do its work.
@@ -87,6 +95,7 @@ func (c *consensus) leads() bool {
 // proposed is decided by the next one.
 func (c *consensus) depose() {
 	old, term := c.leader, c.term
+	old.leaves()
 	c.leader = nil
 	c.w.tell("consensus", "%s leads no more", old.name)
 	old.after(c.w.between(0, 3*time.Second), func() {
@@ -111,6 +120,9 @@ func (c *consensus) elect(m *master) {
 		}
 		p.learn(nil, errLost)
 	}
+	if c.w.chance(0.05) {
+		c.reload()
+	}
 	c.term += 1 + c.w.rng.Uint64N(2)
 	c.leader, c.run, c.missed, c.patient, c.due = m, m.run, 0, 5+c.w.rng.IntN(15), 0
 	c.w.report.Terms++
@@ -132,7 +144,7 @@ func (c *consensus) propose(m *master, steps []lead.Step) {
 		c.w.broken("%s proposes what can't be encoded: %v", m.name, err)
 		return
 	}
-	p := &proposal{m, m.run, m.core, m.term, steps, entry}
+	p := &proposal{from: m, run: m.run, core: m.core, term: m.term, steps: steps, entry: entry}
 	if c.leader != m || c.term != m.term || c.run != m.run {
 		c.w.report.Fenced++
 		p.learn(nil, errLost)
@@ -141,6 +153,11 @@ func (c *consensus) propose(m *master, steps []lead.Step) {
 	c.pending = append(c.pending, p)
 	c.due = max(c.due, c.w.now+c.w.between(200*time.Microsecond, 15*time.Millisecond))
 	c.w.after(c.due-c.w.now, func() { c.stored(p) })
+	if !c.w.healed && c.w.chance(0.002) {
+		c.w.fault("outcome of a proposal unknown")
+		p.learn(nil, errLost) // it commits all the same, now or later
+		p.given = true
+	}
 }
 
 // stored commits p, once a majority can have it.
@@ -171,8 +188,7 @@ func (c *consensus) commit(p *proposal) []state.Result {
 	}
 	c.w.report.Commits++
 	c.w.mix(p.entry)
-	before := c.state
-	after, results := before.Apply(batch)
+	after, results := c.state.Apply(batch)
 	c.state = after
 	if c.w.options.Trace != nil {
 		for i := range batch {
@@ -190,9 +206,31 @@ func failed(r state.Result) string {
 	return ": refused, " + r.Err.Message
 }
 
+// reload puts what a snapshot of the state says in its place.
+func (c *consensus) reload() {
+	var first, second bytes.Buffer
+	if _, err := c.state.WriteTo(&first); err != nil {
+		c.w.broken("a snapshot can't be written: %v", err)
+		return
+	}
+	s, err := state.Read(bytes.NewReader(first.Bytes()))
+	if err != nil {
+		c.w.broken("a snapshot can't be read: %v", err)
+		return
+	}
+	if _, err := s.WriteTo(&second); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
+		c.w.broken("a snapshot of what was read from a snapshot differs: %v", err)
+	}
+	c.state = s
+	c.w.report.Reloads++
+}
+
 // learn tells the proposer, if it still is the one that it was.
 func (p *proposal) learn(results []state.Result, err error) {
 	w := p.from.w
+	if p.given {
+		return
+	}
 	w.after(w.between(0, 4*time.Millisecond), func() {
 		p.from.step(p.run, func() { p.from.conclude(p, results, err) })
 	})
@@ -219,6 +257,12 @@ func describe(c *state.Command) string {
 		return fmt.Sprintf("%s is acknowledged", c.Acknowledge.Ref)
 	case c.KillTask != nil:
 		return fmt.Sprintf("kill %s", c.KillTask.Ref)
+	case c.SetRole != nil:
+		return fmt.Sprintf("role %s is set to %+v", c.SetRole.Role, c.SetRole.Settings)
+	case c.Put != nil:
+		return fmt.Sprintf("%s puts %s = %s", c.Put.Framework, c.Put.Key, c.Put.Value)
+	case c.Delete != nil:
+		return fmt.Sprintf("%s deletes %s", c.Delete.Framework, c.Delete.Key)
 	default:
 		return "something else"
 	}

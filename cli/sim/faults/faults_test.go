@@ -1,7 +1,9 @@
 package faults_test
 
 import (
+	"flag"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,7 +37,42 @@ func TestSeeds(t *testing.T) {
 			t.Parallel()
 			for seed := part*50 + 1; seed <= part*50+50; seed++ {
 				if _, err := faults.Run(seed, small()); err != nil {
-					t.Fatalf("%v\n%s", err, tail(story(seed, small()), 60))
+					t.Fatalf("%v\n%s\nto see it again: %s", err, tail(story(seed, small()), 60), replay(seed, " SIM_SMALL=1"))
+				}
+			}
+		})
+	}
+}
+
+// TestCrashAtEveryStep runs one small story many times. Each time a process
+// dies at another of the points at which one may: before and after each
+// message that it sends and each thing that it writes down.
+func TestCrashAtEveryStep(t *testing.T) {
+	o := faults.Options{
+		Masters: 3, Agents: 1, Frameworks: 1, Time: 2 * time.Second, Quiet: 3 * time.Minute,
+		Pace: time.Hour, CrashAt: 1 << 30,
+	}
+	const seed = 3
+	whole, err := faults.Run(seed, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole.Started < 3 || whole.Points < 100 || whole.Faults["crash at a step"] != 0 {
+		t.Fatalf("the story is too short, or something dies in it: %+v", whole)
+	}
+	const parts = 4
+	for part := range parts {
+		t.Run(strconv.Itoa(part), func(t *testing.T) {
+			t.Parallel()
+			for at := part + 1; at <= whole.Points; at += parts {
+				o := o
+				o.CrashAt = at
+				r, err := faults.Run(seed, o)
+				if err != nil {
+					t.Fatalf("a crash at point %d: %v\n%s", at, err, tail(story(seed, o), 60))
+				}
+				if r.Faults["crash at a step"] != 1 {
+					t.Fatalf("%d crashes at point %d", r.Faults["crash at a step"], at)
 				}
 			}
 		})
@@ -59,36 +96,33 @@ func TestSeedReplays(t *testing.T) {
 	}
 }
 
-// TestForATime runs on for SIM_TIME from the seed SEED; make sim does.
-func TestForATime(t *testing.T) {
-	span, err := time.ParseDuration(os.Getenv("SIM_TIME"))
+var update = flag.Bool("update", false, "write testdata anew")
+
+// TestStory compares what happens in one run with what is written down, to be
+// read. A change of what masters, agents and frameworks do shows in it.
+func TestStory(t *testing.T) {
+	o := faults.Options{
+		Masters: 3, Agents: 1, Frameworks: 1, Time: 12 * time.Second, Quiet: 3 * time.Minute,
+		Pace: 3 * time.Second, Crashes: -1,
+	}
+	path := filepath.Join("testdata", "story.txt")
+	got := story(storySeed, o)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Skip("it runs for SIM_TIME; see make sim")
+		t.Fatal(err)
 	}
-	first := uint64(1)
-	if text := os.Getenv("SEED"); text != "" {
-		if first, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("SEED: %v", err)
+	told, written := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(told), len(written)) {
+		if i >= len(told) || i >= len(written) || told[i] != written[i] {
+			t.Fatalf("line %d is told differently; if that is meant, read the new story and keep it with -update:\n%s\nwas\n%s",
+				i+1, strings.Join(told[min(i, len(told)):min(i+5, len(told))], "\n"), strings.Join(written[min(i, len(written)):min(i+5, len(written))], "\n"))
 		}
 	}
-	var sum faults.Report
-	sum.Faults = map[string]int{}
-	start, seeds := time.Now(), 0
-	for seed := first; time.Since(start) < span; seed++ {
-		r, err := faults.Run(seed, faults.Options{})
-		if err != nil {
-			t.Errorf("%v", err)
-			if path := os.Getenv("SIM_TRACE"); path != "" {
-				if err := os.WriteFile(path, []byte(story(seed, faults.Options{})), 0o600); err != nil {
-					t.Error(err)
-				}
-				return
-			}
-			t.Logf("%s", tail(story(seed, faults.Options{}), 200))
-			return
-		}
-		seeds++
-		sum.Add(r)
-	}
-	t.Logf("%d seeds from %d in %s (%.0f a second)\n%s", seeds, first, time.Since(start).Round(time.Second), float64(seeds)/time.Since(start).Seconds(), sum.String())
 }
+
+const storySeed = 5

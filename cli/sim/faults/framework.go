@@ -1,9 +1,9 @@
 package faults
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/framework/session"
@@ -18,12 +18,18 @@ type framework struct {
 	session *session.Session
 	link    *end
 	over    bool // it has ended: this instance says and hears nothing more
+	asked   int  // reconciles without an answer
+	patient int  // looks since the last answer, while it is connected
+	calls   map[uint64]call
+	idle    time.Duration // until when the author does nothing
 
 	// The author's notebook outlives the process.
 	id      offers.FrameworkID
+	label   string // the name that it registers with
 	timeout time.Duration
 	notes   *notebook
 	role    offers.Role
+	revived bool // it is of a framework that has ended, and must not come in
 }
 
 // notebook is what an author knows of tasks. Two instances of one framework
@@ -33,6 +39,7 @@ type notebook struct {
 	order []offers.TaskID
 	made  int
 	ended bool // the framework was given up or torn down
+	torn  bool // its author asked for that
 }
 
 // noted is one task in the author's notebook.
@@ -47,34 +54,39 @@ type noted struct {
 	handled  bool // the end was
 }
 
+var roles = []string{"default", "batch", "batch/night"}
+
 func newFramework(w *world, n int) *framework {
 	f := &framework{timeout: w.between(15*time.Second, 90*time.Second), notes: &notebook{tasks: map[offers.TaskID]*noted{}}}
-	f.role = offers.Role(pick(w, []string{"default", "batch", "batch/night"}))
+	f.role = offers.Role(pick(w, roles))
 	f.init(w, fmt.Sprintf("fw%d", n))
+	f.label = f.name
 	return f
 }
 
 // init sets up the process of an instance.
 func (f *framework) init(w *world, name string) {
-	f.process = process{w: w, name: name, skew: w.options.jump(w)}
-	f.die = func() { f.session, f.link = nil, nil }
+	f.process = process{w: w, name: name}
+	f.skewBy(w.options.jump(w))
+	f.die = func() { f.session, f.link, f.asked, f.calls = nil, nil, 0, nil }
 	f.start = f.begin
 }
 
 // successor is another instance of the same framework.
 func (f *framework) successor(n int) *framework {
-	s := &framework{id: f.id, timeout: f.timeout, notes: f.notes, role: f.role}
+	s := &framework{id: f.id, label: f.label, timeout: f.timeout, notes: f.notes, role: f.role}
 	s.init(f.w, fmt.Sprintf("fw%d", n))
 	return s
 }
 
 func (f *framework) begin() {
-	if f.over || f.notes.ended {
+	if f.over || f.notes.ended && !f.revived {
 		f.up, f.over = false, true
 		return
 	}
 	timeout := offers.Duration(f.timeout)
-	f.session = session.New(wire.FrameworkInfo{ID: f.id, Name: f.name, Role: f.role, FailoverTimeout: &timeout})
+	f.calls = map[uint64]call{}
+	f.session = session.New(wire.FrameworkInfo{ID: f.id, Name: f.label, Role: f.role, FailoverTimeout: &timeout})
 	if f.id != "" {
 		f.ask()
 	}
@@ -91,10 +103,15 @@ func (f *framework) ask() {
 			open = append(open, id)
 		}
 	}
-	f.session.Reconcile()
+	f.reconcile()
 	if len(open) > 0 {
-		f.session.Reconcile(open...)
+		f.reconcile(open...)
 	}
+}
+
+func (f *framework) reconcile(ids ...offers.TaskID) {
+	f.asked++
+	f.session.Reconcile(ids...)
 }
 
 func (f *framework) connect() {
@@ -135,17 +152,29 @@ func (f *framework) lost(c *end, reason string) {
 func (f *framework) flush() {
 	for f.up && !f.over {
 		out := f.session.Take()
-		for _, frame := range out.Frames {
-			if f.link != nil {
-				f.link.send(frame)
-			}
-		}
-		for _, e := range out.Events {
-			f.event(e)
-		}
 		if f.id == "" && f.session.ID() != "" {
 			f.id = f.session.ID()
 			f.w.judge.names[f.id] = f.notes
+		}
+		if f.revived && f.session.Live() {
+			f.w.broken("%s comes in as framework %s, which has ended", f.name, f.id)
+		}
+		for _, frame := range out.Frames {
+			if f.stumble(0.0003) {
+				return
+			}
+			if f.link != nil {
+				f.link.send(frame, f.fateOf(frame))
+			}
+		}
+		for _, e := range out.Events {
+			if f.stumble(0.0003) {
+				return
+			}
+			f.event(e)
+		}
+		for _, a := range out.Answers {
+			f.answered(a)
 		}
 		switch {
 		case out.End != nil:
@@ -156,10 +185,19 @@ func (f *framework) flush() {
 			c.close(out.Hangup)
 			f.lost(c, out.Hangup)
 			return
-		case len(out.Frames)+len(out.Events) == 0:
+		case len(out.Frames)+len(out.Events)+len(out.Answers) == 0:
 			return
 		}
 	}
+}
+
+var acknowledge = []byte(`{"type":"acknowledge"`)
+
+func (f *framework) fateOf(frame []byte) fate {
+	if bytes.HasPrefix(frame, acknowledge) {
+		return lost
+	}
+	return certain
 }
 
 // end is the end of this instance.
@@ -177,76 +215,24 @@ func (f *framework) end(cause error) {
 func (f *framework) live() {
 	f.after(f.w.between(500*time.Millisecond, 1500*time.Millisecond), func() {
 		f.session.Tick(f.time())
-		if !f.w.healed {
+		if !f.w.healed && f.w.now >= f.idle {
+			f.idle = f.w.now + f.w.between(0, 2*f.w.options.tempo)
 			f.act()
 		}
 		f.flush()
+		f.wait()
 		if f.up && !f.over {
 			f.live()
 		}
 	})
 }
 
-// act is the author's own will.
-func (f *framework) act() {
-	w := f.w
-	switch n := w.rng.IntN(100); {
-	case n < 35:
-		f.wish()
-	case n < 50:
-		if id, ok := f.living(); ok {
-			var grace *offers.Duration
-			if w.chance(0.5) {
-				d := offers.Duration(w.between(0, 3*time.Second))
-				grace = &d
-			}
-			w.tell(f.name, "kills %s", id)
-			f.session.Kill(id, grace)
-		}
-	case n < 56:
-		f.session.Reconcile()
-	case n < 58:
-		f.ask()
-	case n < 60:
-		f.session.Suppress()
-	case n < 66:
-		f.session.Revive()
-	}
-}
-
-// living picks a task that the author knows no end of.
-func (f *framework) living() (offers.TaskID, bool) {
-	var open []offers.TaskID
-	for _, id := range f.notes.order {
-		if f.notes.tasks[id].end == "" {
-			open = append(open, id)
-		}
-	}
-	if len(open) == 0 {
-		return "", false
-	}
-	return pick(f.w, open), true
-}
-
-// wish states or replaces a demand.
-func (f *framework) wish() {
-	w := f.w
-	d := offers.Demand{ID: offers.DemandID(fmt.Sprintf("d%d", w.rng.IntN(3)))}
-	d.Resources.Amounts[offers.CPUs] = int64(100 * (1 + w.rng.IntN(12)))
-	d.Resources.Amounts[offers.Mem] = int64(w.rng.IntN(2<<10)) << 20
-	if w.chance(0.25) {
-		ask := offers.DeviceAsk{Count: 1}
-		if w.chance(0.6) {
-			ask.Memory = int64(1+w.rng.IntN(12)) << 30
-		}
-		d.Resources.Devices = map[string]offers.DeviceAsk{"gpu": ask}
-	}
-	if w.chance(0.8) {
-		n := 1 + w.rng.IntN(6)
-		d.Count = &n
-	}
-	if err := f.session.Demand(d); err != nil {
-		w.broken("%s may not state the demand %+v: %v", f.name, d, err)
+// wait counts how long a framework that is connected waits for an answer.
+func (f *framework) wait() {
+	if f.session == nil || f.asked == 0 || !f.session.Live() {
+		f.patient = 0
+	} else if f.patient++; f.patient > 120 {
+		f.w.broken("%s is connected and waits for the answer to reconcile for long", f.name)
 	}
 }
 
@@ -272,119 +258,10 @@ func (f *framework) event(e session.Event) {
 		}
 	case session.Updated:
 		f.updated(e)
+	case session.Reconciled:
+		f.asked--
+		f.patient = 0
 	case session.Refused:
 		f.w.tell(f.name, "is refused %s: %v", e.Request, e.Err)
-	}
-}
-
-// offered decides about one offer.
-func (f *framework) offered(o wire.Offer) {
-	w := f.w
-	run := f.session
-	decide := func() {
-		if f.session != run {
-			return
-		}
-		switch {
-		case w.healed || w.chance(0.15):
-			refuse := offers.Duration(w.between(0, 3*time.Second))
-			f.session.Decline([]offers.OfferID{o.ID}, &refuse)
-		case w.chance(0.05): // it may expire
-		default:
-			f.accept(o)
-		}
-		f.flush()
-	}
-	if w.chance(0.7) {
-		f.after(0, decide)
-	} else {
-		f.after(w.spread(time.Millisecond, 10*time.Second), decide)
-	}
-}
-
-// accept launches a few tasks in an offer.
-func (f *framework) accept(o wire.Offer) {
-	w := f.w
-	n := 1 + w.rng.IntN(3)
-	var list []offers.Task
-	for range n {
-		t := offers.Task{ID: f.taskID(), Command: &offers.Command{Argv: []string{"work"}}}
-		if slices.ContainsFunc(list, func(o offers.Task) bool { return o.ID == t.ID }) {
-			continue
-		}
-		t.Resources.Amounts[offers.CPUs] = o.Resources.Amounts[offers.CPUs] / int64(n)
-		t.Resources.Amounts[offers.Mem] = o.Resources.Amounts[offers.Mem] / int64(n+w.rng.IntN(2))
-		if d := o.Resources.Devices["gpu"]; len(list) == 0 && (len(d.IDs) > 0 || d.Count > 0) && w.chance(0.7) {
-			ask := offers.DeviceAsk{Count: 1}
-			if d.Memory > 0 {
-				ask.Memory = d.Memory
-			} else if len(d.Free) > 0 {
-				ask.Memory = max(1, d.Free[0]/2)
-			}
-			t.Resources.Devices = map[string]offers.DeviceAsk{"gpu": ask}
-		}
-		if w.chance(0.1) {
-			t.MaxRuntime = offers.Duration(w.between(time.Second, 10*time.Second))
-		}
-		list = append(list, t)
-	}
-	before := make([]noted, len(list))
-	for i := range list {
-		before[i] = f.note(list[i].ID)
-	}
-	if err := f.session.Accept([]offers.OfferID{o.ID}, list, nil); err != nil {
-		for i := range list {
-			*f.notes.tasks[list[i].ID] = before[i]
-		}
-		w.tell(f.name, "may not accept: %v", err)
-		return
-	}
-	w.tell(f.name, "accepts %s for %d tasks from %s", o.ID, len(list), list[0].ID)
-}
-
-// taskID names the next task: mostly a new one, sometimes one that has ended.
-func (f *framework) taskID() offers.TaskID {
-	n := f.notes
-	if len(n.order) > 0 && f.w.chance(0.1) {
-		if old := n.tasks[pick(f.w, n.order)]; old.handled && old.rounds > 0 {
-			return old.id
-		}
-	}
-	n.made++
-	return offers.TaskID(fmt.Sprintf("t%d", n.made))
-}
-
-// note enters a launch and returns what was known before.
-func (f *framework) note(id offers.TaskID) noted {
-	n := f.notes
-	t := n.tasks[id]
-	if t == nil {
-		// Never launched is as good as dropped, should it come to nothing.
-		t = &noted{id: id, end: offers.Dropped}
-		n.tasks[id] = t
-		n.order = append(n.order, id)
-	}
-	before := *t
-	*t = noted{id: id, rounds: t.rounds + 1}
-	return before
-}
-
-// updated reads a status; it is acknowledged when the author has done so.
-func (f *framework) updated(u session.Updated) {
-	f.w.tell(f.name, "sees %s %s (%s) %s", u.Status.Task, u.Status.State, u.Status.UpdateID, u.Status.Reason)
-	f.w.judge.seen(f, u.Status)
-	run := f.session
-	handle := func() {
-		if f.session != run {
-			return
-		}
-		f.w.judge.handled(f, u.Status)
-		f.session.Handled(u)
-		f.flush()
-	}
-	if f.w.chance(0.5) {
-		f.after(0, handle)
-	} else {
-		f.after(f.w.spread(time.Millisecond, 2*time.Second), handle)
 	}
 }

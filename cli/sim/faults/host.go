@@ -44,7 +44,7 @@ func (a *agent) release(ref offers.TaskRef) {
 	p.open = true
 	a.w.report.Started++
 	a.w.tell(a.name, "%s runs", ref)
-	a.w.judge.started(a, p.launch)
+	a.w.judge.started(a, p)
 	a.after(a.w.between(0, 20*time.Millisecond), func() {
 		if a.procs[ref] == p && !p.exited && !p.lost {
 			a.machine.Started(ref, a.time())
@@ -80,6 +80,7 @@ func (a *agent) exits(ref offers.TaskRef, p *proc, exit record.Exit, d time.Dura
 		}
 		p.exited, p.exit = true, exit
 		p.exit.Time = a.time().UTC()
+		a.w.judge.exited(a, ref, p.exit)
 		a.noticed(ref, p)
 	})
 }

@@ -1,12 +1,9 @@
 package faults
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
-	"strings"
+	"time"
 
-	"github.com/ringmaster-project/ringmaster/agent/tasks"
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -14,18 +11,18 @@ import (
 
 // judge knows what was promised, and looks at everything that happens.
 type judge struct {
-	w       *world
-	tasks   map[offers.TaskRef]*history
-	order   []*history
-	names   map[offers.FrameworkID]*notebook
-	reports map[reportKey]offers.State // what agents reported
-	handles map[reportKey]bool         // what authors have handled
-	shown   map[reportKey]bool         // what they were shown
-}
-
-type reportKey struct {
-	ref offers.TaskRef
-	id  offers.UpdateID
+	w         *world
+	tasks     map[offers.TaskRef]*history
+	order     []*history
+	next      int // of order, to be looked at without a reason
+	names     map[offers.FrameworkID]*notebook
+	offers    map[offers.OfferID]bool              // every one that was ever issued
+	reports   map[letter]offers.State              // what agents reported
+	handles   map[letter]bool                      // what authors have handled
+	shown     map[letter]bool                      // what they were shown
+	away      map[offers.FrameworkID]time.Duration // when its last connection ended
+	deadlines map[offers.FrameworkID]time.Time     // of those without a connection
+	shops     map[offers.FrameworkID]map[string][]cell
 }
 
 // history is one task from its first commit on. A task that is launched again
@@ -33,22 +30,26 @@ type reportKey struct {
 type history struct {
 	ref    offers.TaskRef
 	rounds int
-	agent  offers.AgentID
 	ends   int
 	starts map[offers.AgentID]int
-	may    map[offers.AgentID]int // rounds on that agent
+	may    map[offers.AgentID]int         // rounds on that agent
+	agent  offers.AgentID                 // of this round
+	ran    bool                           // this round
+	end    offers.UpdateID                // of this round, once it has ended
+	exits  map[offers.AgentID]record.Exit // of this round's process
 }
 
 func newJudge(w *world) *judge {
 	return &judge{
 		w: w, tasks: map[offers.TaskRef]*history{}, names: map[offers.FrameworkID]*notebook{},
-		reports: map[reportKey]offers.State{}, handles: map[reportKey]bool{}, shown: map[reportKey]bool{},
+		offers: map[offers.OfferID]bool{}, reports: map[letter]offers.State{}, handles: map[letter]bool{}, shown: map[letter]bool{},
+		away: map[offers.FrameworkID]time.Duration{}, deadlines: map[offers.FrameworkID]time.Time{}, shops: map[offers.FrameworkID]map[string][]cell{},
 	}
 }
 
 // committed looks at an entry and the state after it.
 func (j *judge) committed(batch []state.Command, results []state.Result) {
-	launched := false
+	var touched []offers.TaskRef
 	for i := range batch {
 		c, r := &batch[i], results[i]
 		if r.Err != nil {
@@ -56,39 +57,78 @@ func (j *judge) committed(batch []state.Command, results []state.Result) {
 		}
 		switch {
 		case c.Launch != nil:
-			launched = true
 			j.launched(&c.Launch.Task)
+			touched = append(touched, c.Launch.Task.Ref())
 		case c.Acknowledge != nil:
 			j.acknowledged(c.Acknowledge.Ref)
+			touched = append(touched, c.Acknowledge.Ref)
+		case c.EndTask != nil:
+			touched = append(touched, c.EndTask.Ref)
+		case c.Put != nil, c.Delete != nil:
+			j.wrote(c, r)
+		case c.RegisterFramework != nil:
+			delete(j.deadlines, r.Value.(*state.Framework).ID)
+		case c.DisconnectFramework != nil:
+			j.disconnected(r.Value.(*state.Framework))
+		case c.RemoveFramework != nil:
+			j.removed(r.Value.(*state.Framework), c.RemoveFramework.Time)
 		}
 		for _, t := range r.Ended {
-			h := j.tasks[t.Ref()]
-			if h == nil {
-				j.w.broken("%s ends, which was never launched", t.Ref())
-				return
-			}
-			if h.ends++; h.ends > h.rounds {
-				j.w.broken("%s has a second end: %s", h.ref, t.End.State)
-			}
+			j.ended(t)
+			touched = append(touched, t.Ref())
 		}
 	}
-	s := j.w.raft.state
-	for _, h := range j.order {
-		t := s.Task(h.ref)
-		if t == nil || t.End == nil != (h.ends < h.rounds) {
-			j.w.broken("the accepted task %s vanished or lost its end: %+v", h.ref, t)
-			return
-		}
+	for range min(len(j.order), 8) { // nothing was said of these
+		j.next = (j.next + 1) % len(j.order)
+		touched = append(touched, j.order[j.next].ref)
 	}
-	if launched {
-		j.rooms(s)
+	for _, ref := range touched {
+		j.lives(j.w.raft.state, ref)
+	}
+}
+
+// ended notes an end, the only one of its launch.
+func (j *judge) ended(t *state.Task) {
+	h := j.tasks[t.Ref()]
+	if h == nil {
+		j.w.broken("%s ends, which was never launched", t.Ref())
+		return
+	}
+	if h.ends++; h.ends > h.rounds {
+		j.w.broken("%s has a second end: %s", h.ref, t.End.State)
+	}
+	h.end = t.End.UpdateID
+	if h.ran && (t.End.State == offers.Dropped || t.End.State == offers.Rejected) {
+		j.w.broken("%s ends as %s, and it ran", h.ref, t.End.State)
+	}
+	exit, known := h.exits[t.Agent]
+	switch code := t.End.ExitCode; {
+	case code == nil && t.End.State != offers.Finished:
+	case !known:
+		j.w.broken("%s ended %s, and no process of it has", h.ref, t.End.State)
+	case code == nil || *code != exit.Code || t.End.State == offers.Finished && exit.Code != 0:
+		j.w.broken("%s ended %s with exit code %v, its process with %+v", h.ref, t.End.State, code, exit)
+	}
+}
+
+// lives checks that an accepted task is known, and that its end stays.
+func (j *judge) lives(s *state.State, ref offers.TaskRef) {
+	h := j.tasks[ref]
+	if h == nil {
+		return
+	}
+	t := s.Task(ref)
+	if t == nil || t.End != nil != (h.ends == h.rounds) || t.End != nil && t.End.UpdateID != h.end {
+		j.w.broken("the accepted task %s vanished or has another end than %q: %+v", ref, h.end, t)
+	} else if t.End == nil {
+		j.room(s, t.Agent)
 	}
 }
 
 func (j *judge) launched(t *state.Task) {
 	h := j.tasks[t.Ref()]
 	if h == nil {
-		h = &history{ref: t.Ref(), starts: map[offers.AgentID]int{}, may: map[offers.AgentID]int{}}
+		h = &history{ref: t.Ref(), starts: map[offers.AgentID]int{}, may: map[offers.AgentID]int{}, exits: map[offers.AgentID]record.Exit{}}
 		j.tasks[t.Ref()] = h
 		j.order = append(j.order, h)
 	}
@@ -97,7 +137,8 @@ func (j *judge) launched(t *state.Task) {
 	}
 	j.w.report.Accepted++
 	h.rounds++
-	h.agent = t.Agent
+	h.end, h.agent, h.ran = "", t.Agent, false
+	delete(h.exits, t.Agent)
 	h.may[t.Agent]++
 	if n := j.names[t.Framework]; n != nil {
 		n.tasks[t.Spec.ID].durable = true
@@ -110,45 +151,21 @@ func (j *judge) acknowledged(ref offers.TaskRef) {
 	if t == nil || t.End == nil || notes == nil {
 		return
 	}
-	if !j.handles[reportKey{ref, t.End.UpdateID}] && notes.tasks[ref.Task].end != t.End.State {
+	if !j.handles[letter{ref, t.End.UpdateID}] && notes.tasks[ref.Task].end != t.End.State {
 		j.w.broken("the end %s (%s) of %s counts as acknowledged, and its framework has not handled it", t.End.State, t.End.UpdateID, ref)
 	}
 }
 
-// rooms checks that what lives on each agent fits into it.
-func (j *judge) rooms(s *state.State) {
-	for a := range s.Agents() {
-		if a.State == offers.AgentGone {
-			continue
-		}
-		room := offers.NewRoom(a.Total)
-		for t := range s.LiveTasksOn(a.ID) {
-			if err := room.Take(t.Holding); err != nil {
-				j.w.broken("more is committed on agent %s than it has: %s: %v", a.ID, t.Ref(), err)
-			}
-		}
-	}
-}
-
-// books checks what a leader counts: tasks and offers fit into each agent.
-func (j *judge) books(m *master) {
-	if !m.core.Changed() {
+// room checks that what lives on an agent fits into it.
+func (j *judge) room(s *state.State, id offers.AgentID) {
+	a := s.Agent(id)
+	if a == nil || a.State == offers.AgentGone {
 		return
 	}
-	o := m.core.Observe()
-	for _, v := range o.Match.Agents {
-		a := o.State.Agent(v.ID)
-		if a == nil {
-			continue
-		}
-		room := offers.NewRoom(a.Total)
-		for _, h := range []offers.Holding{v.Used, v.Offered} {
-			if err := room.Take(h); err != nil {
-				j.w.broken("%s counts more on agent %s than it has: %v (used %+v, offered %+v)", m.name, v.ID, err, v.Used, v.Offered)
-			}
-		}
-		if free := room.Free(); free != v.Free.Amounts {
-			j.w.broken("%s counts %v free on agent %s, its tasks and offers leave %v", m.name, v.Free.Amounts, v.ID, free)
+	room := offers.NewRoom(a.Total)
+	for t := range s.LiveTasksOn(a.ID) {
+		if err := room.Take(t.Holding); err != nil {
+			j.w.broken("more is committed on agent %s than it has: %s: %v", a.ID, t.Ref(), err)
 		}
 	}
 }
@@ -158,6 +175,8 @@ func (j *judge) sent(s *served, msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.Registered:
 		s.id = m.FrameworkID
+	case *wire.AgentRegistered:
+		s.agentID = m.AgentID
 	case *wire.Accepted:
 		for _, id := range m.TaskIDs {
 			if j.tasks[offers.TaskRef{Framework: s.id, Task: id}] == nil {
@@ -176,15 +195,38 @@ func (j *judge) sent(s *served, msg wire.Message) {
 		}
 	case *wire.Update:
 		j.told(s, m.Status)
+	case *wire.Reconciled:
+		for id, told := range s.answers {
+			if !told {
+				j.w.broken("%s has reconciled %s without a word about %s", s.m.name, s.id, id)
+			}
+		}
 	case *wire.AcknowledgeStatus:
 		for _, ref := range m.Acknowledged {
 			j.released(s, ref)
 		}
 	}
+	if s.m.books != nil {
+		s.m.books.sent(s, msg)
+	}
 }
 
-// told checks an end that a master tells.
+// told checks what a master tells of a task: one at a time until that is
+// acknowledged, again no sooner than promised, and no end that is not durable.
 func (j *judge) told(s *served, status offers.Status) {
+	if _, asked := s.answers[status.Task]; asked {
+		s.answers[status.Task] = true
+	}
+	if status.UpdateID != "" {
+		l := letter{offers.TaskRef{Framework: s.id, Task: status.Task}, status.UpdateID}
+		early, other := s.mail.sent(l, s.m.clock, s.m.leaps)
+		if early > 0 {
+			j.w.broken("%s resends %s of %s too early by %s", s.m.name, l.id, l.ref, early)
+		}
+		if other != "" {
+			j.w.broken("%s sends %s of %s before %s is acknowledged", s.m.name, l.id, l.ref, other)
+		}
+	}
 	if !status.State.Terminal() || status.UpdateID == "" || s.m.term != j.w.raft.term {
 		return
 	}
@@ -196,7 +238,7 @@ func (j *judge) told(s *served, status offers.Status) {
 
 // released checks what an agent is told to resend no more.
 func (j *judge) released(s *served, ref wire.StatusRef) {
-	key := reportKey{ref.TaskRef, ref.UpdateID}
+	key := letter{ref.TaskRef, ref.UpdateID}
 	t := j.w.raft.state.Task(ref.TaskRef)
 	notes := j.names[ref.Framework]
 	if j.handles[key] || t == nil || notes == nil || s.m.term != j.w.raft.term {
@@ -213,158 +255,5 @@ func (j *judge) released(s *served, ref wire.StatusRef) {
 	case n != nil && n.end != "":
 	default:
 		j.w.broken("%s acknowledges %s of %s (%s), and its framework has not", s.m.name, said, ref.TaskRef, ref.UpdateID)
-	}
-}
-
-func (j *judge) reported(list []wire.TaskStatus) {
-	for _, s := range list {
-		j.reports[reportKey{offers.TaskRef{Framework: s.Framework, Task: s.Task}, s.UpdateID}] = s.State
-	}
-}
-
-// started checks that a task runs once, and that it fits.
-func (j *judge) started(a *agent, l tasks.Launch) {
-	ref, id := l.Ref(), a.machine.Meta().Agent
-	h := j.tasks[ref]
-	if h == nil {
-		j.w.broken("%s runs %s, which was never committed", a.name, ref)
-		return
-	}
-	if h.starts[id]++; h.starts[id] > h.may[id] {
-		j.w.broken("%s runs %s once more: %d starts on %s, %d launches", a.name, ref, h.starts[id], id, h.may[id])
-	}
-	if n := j.names[ref.Framework]; n != nil && n.tasks[ref.Task].end == offers.Dropped {
-		j.w.broken("%s runs %s, and its framework was told that it was dropped", a.name, ref)
-	}
-	room := offers.NewRoom(a.self.Total)
-	for _, other := range a.running() {
-		if err := room.Take(a.procs[other].launch.Holding); err != nil {
-			j.w.broken("%s runs more than it has: %s: %v", a.name, other, err)
-		}
-	}
-}
-
-func (j *judge) accepted(f *framework, id offers.TaskID) {
-	if t := f.notes.tasks[id]; t != nil {
-		t.accepted = true
-	}
-}
-
-// seen checks the order of what an author is shown of a task. Answers to
-// reconcile have no update id and are no part of that order, but for an end.
-func (j *judge) seen(f *framework, s offers.Status) {
-	t := f.notes.tasks[s.Task]
-	if t == nil {
-		j.w.broken("%s sees %s, which it never launched", f.name, s.Task)
-		return
-	}
-	// At least once: what was shown before may come again, to another
-	// instance or from another leader.
-	key := reportKey{offers.TaskRef{Framework: f.id, Task: s.Task}, s.UpdateID}
-	again := j.shown[key]
-	j.shown[key] = s.UpdateID != ""
-	switch {
-	case again:
-	case s.State.Terminal() && t.end != "" && t.end != s.State:
-		j.w.broken("%s sees a second end of %s: %s after %s", f.name, s.Task, s.State, t.end)
-	case !s.State.Terminal() && t.endID != "" && s.UpdateID != "":
-		j.w.broken("%s sees %s %s after its end %s", f.name, s.Task, s.State, t.end)
-	case s.UpdateID != "" && t.last != "" && s.State != t.last && !s.State.MayFollow(t.last):
-		j.w.broken("%s sees %s %s after %s", f.name, s.Task, s.State, t.last)
-	}
-	if s.UpdateID != "" && !again {
-		t.last = s.State
-	}
-	if s.State.Terminal() {
-		if s.State == offers.Dropped && t.accepted && s.Reason == offers.ReasonUnknownTask && s.UpdateID == "" {
-			j.w.broken("%s is told that the accepted task %s is unknown", f.name, s.Task)
-		}
-		t.end, t.endID = s.State, cmp.Or(t.endID, s.UpdateID)
-	}
-}
-
-// handled notes that the author has read an update.
-func (j *judge) handled(f *framework, s offers.Status) {
-	j.handles[reportKey{offers.TaskRef{Framework: f.id, Task: s.Task}, s.UpdateID}] = true
-	if t := f.notes.tasks[s.Task]; t != nil && t.end == s.State && s.UpdateID != "" {
-		t.handled = true
-	}
-}
-
-// gone checks that a framework was not given up before its time.
-func (j *judge) gone(f *framework, cause error) {
-	if !errors.Is(cause, &offers.Error{Code: offers.FrameworkRemoved}) {
-		j.w.broken("%s ends for a reason that is none: %v", f.name, cause)
-	}
-}
-
-// last checks what has to be true once everything is healed and quiet.
-func (j *judge) last() error {
-	s := j.w.raft.state
-	var errs []string
-	complain := func(format string, args ...any) {
-		if len(errs) < 8 {
-			errs = append(errs, fmt.Sprintf(format, args...))
-		}
-	}
-	for _, h := range j.order {
-		j.settled(h, s.Task(h.ref), complain)
-	}
-	for _, a := range j.w.agents {
-		if running := a.running(); len(running) > 0 {
-			complain("%s still runs %v", a.name, running)
-		}
-		if a.machine == nil || a.link == nil || !a.link.registered {
-			complain("%s has no master", a.name)
-			continue
-		}
-		if _, list := a.machine.Register(); len(list) > 0 {
-			complain("%s still knows %d tasks, such as %s %s", a.name, len(list), list[0].TaskRef, list[0].State)
-		}
-	}
-	j.quiet(complain)
-	if len(errs) > 0 {
-		return fmt.Errorf("after the healing: %s", strings.Join(errs, "; "))
-	}
-	return nil
-}
-
-// settled checks one task at the end.
-func (j *judge) settled(h *history, t *state.Task, complain func(string, ...any)) {
-	f := j.w.raft.state.Framework(h.ref.Framework)
-	switch {
-	case t == nil || t.End == nil:
-		complain("%s has not ended", h.ref)
-	case !t.Acknowledged:
-		complain("the end %s of %s is not acknowledged", t.End.State, h.ref)
-	case f == nil || f.Removed:
-	default:
-		if n := j.names[h.ref.Framework].tasks[h.ref.Task]; n.durable && n.end != t.End.State {
-			complain("%s ended %s, its framework has seen %q", h.ref, t.End.State, n.end)
-		}
-	}
-	if h.ends != h.rounds {
-		complain("%s has %d ends for %d launches", h.ref, h.ends, h.rounds)
-	}
-}
-
-// quiet checks the leader's books at the end: all room is back.
-func (j *judge) quiet(complain func(string, ...any)) {
-	l := j.w.raft.leader
-	if l == nil || l.core == nil {
-		complain("nobody leads")
-		return
-	}
-	o := l.core.Observe()
-	for _, v := range o.Match.Agents {
-		a := o.State.Agent(v.ID)
-		if a != nil && v.Free.Amounts != a.Total.Amounts {
-			complain("agent %s has %v of %v free, offered %v", v.ID, v.Free.Amounts, a.Total.Amounts, v.Offered.Amounts)
-		}
-	}
-	for _, f := range j.w.frameworks {
-		if f.up && !f.over && !o.Connected[f.id] {
-			complain("%s (%s) is not connected", f.name, f.id)
-		}
 	}
 }

@@ -1,14 +1,12 @@
 package faults
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/state"
-	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 	"github.com/ringmaster-project/ringmaster/rings"
 )
@@ -18,18 +16,32 @@ type master struct {
 	process
 	core      *lead.Core // nil while it does not lead
 	term      uint64     // of core
+	again     uint64     // how many cores there were in term before
 	finishing bool       // the end of the turn is planned
 	dues      int        // marks the last planned due
 	clock     time.Time  // the latest that core was told
+	flying    int        // proposals of core that are not decided
+	served    []*served  // its connections
+	books     *books     // what the judge knows of core
 }
 
 func newMaster(w *world, n int) *master {
 	m := &master{}
-	m.process = process{w: w, name: fmt.Sprintf("master%d", n), skew: w.options.jump(w)}
-	m.die = func() { m.core = nil }
+	m.process = process{w: w, name: fmt.Sprintf("master%d", n)}
+	m.skewBy(w.options.jump(w))
+	m.die = func() {
+		m.leaves()
+		m.core, m.served = nil, nil
+	}
 	m.start = func() { m.finishing = false }
 	return m
 }
+
+// How fast silent agents are given up.
+const (
+	removalEvery = 2 * time.Second
+	removalBurst = 3
+)
 
 // layouts has few rings, since the judge looks at all of them after each turn.
 var layouts = map[string]rings.Layout{
@@ -47,22 +59,30 @@ func (m *master) begin(term uint64) {
 		m.stepDown("this master led before")
 	}
 	o := &m.w.options
-	m.term, m.clock = term, m.time()
+	if m.again++; m.term != term {
+		m.term, m.again = term, 0
+	}
+	m.clock, m.flying = m.time(), 0
 	m.core = lead.New(lead.Config{
-		Master:       wire.MasterInfo{Name: m.name, Address: m.name, Term: term},
+		Master: wire.MasterInfo{Name: m.name, Address: m.name, Term: term}, Again: m.again,
 		Match:        match.Config{OfferTimeout: o.offerTimeout, Rings: layouts},
-		AgentTimeout: o.agentTimeout, RemovalEvery: 2 * time.Second, RemovalBurst: 3,
+		AgentTimeout: o.agentTimeout, RemovalEvery: removalEvery, RemovalBurst: removalBurst,
 	}, c.state, m.clock)
+	m.books = newBooks(m)
 	m.tick(m.core)
 	m.turn()
 }
 
 // at tells the core the time, which never goes back for it.
 func (m *master) at() {
+	m.look()
+	m.core.At(m.clock)
+}
+
+func (m *master) look() {
 	if now := m.time(); now.After(m.clock) {
 		m.clock = now
 	}
-	m.core.At(m.clock)
 }
 
 func (m *master) tick(core *lead.Core) {
@@ -71,6 +91,7 @@ func (m *master) tick(core *lead.Core) {
 			return
 		}
 		m.at()
+		m.books.audit()
 		core.Tick()
 		m.turn()
 		m.tick(core)
@@ -93,7 +114,10 @@ func (m *master) finish() {
 	}
 	m.at()
 	t := m.core.Finish()
-	m.w.judge.books(m)
+	if m.core == nil {
+		return // it died in the midst of it
+	}
+	m.books.turned(t.Steps)
 	for _, n := range t.Notes {
 		m.w.tell(m.name, "%s %v", n.Text, n.Args)
 	}
@@ -101,7 +125,11 @@ func (m *master) finish() {
 		return
 	}
 	if len(t.Steps) > 0 {
+		m.flying++
 		m.w.raft.propose(m, t.Steps)
+		if m.stumble(0.0005) {
+			return
+		}
 	}
 	if t.More {
 		m.turn()
@@ -122,18 +150,46 @@ func (m *master) conclude(p *proposal, results []state.Result, err error) {
 	case p.core != m.core || m.core == nil:
 	case err != nil:
 		m.stepDown("the masters did not agree")
-		m.begin(p.term) // where it still leads
+		m.takeUp(p.term)
 	default:
 		m.at()
+		m.flying--
+		m.books.touched = true
 		m.core.Committed(p.steps, results, m.w.raft.state)
 		m.turn()
 	}
 }
 
+// takeUp begins anew where m leads the same term still, once all that was
+// proposed before is decided.
+func (m *master) takeUp(term uint64) {
+	c := m.w.raft
+	switch {
+	case c.leader != m || c.term != term || m.core != nil:
+	case len(c.pending) > 0 || !c.leads():
+		m.after(20*time.Millisecond, func() { m.takeUp(term) })
+	default:
+		m.begin(term)
+	}
+}
+
 func (m *master) stepDown(reason string) {
+	m.leaves()
 	m.w.tell(m.name, "gives up term %d: %s", m.term, reason)
 	m.core.Close(reason)
 	m.core = nil
+}
+
+// leaves notes whom a leader serves when it leads no more.
+func (m *master) leaves() {
+	if m.w.raft.leader != m || m.w.raft.term != m.term {
+		return
+	}
+	for _, s := range m.served {
+		if s.id != "" {
+			m.w.judge.away[s.id] = m.w.now
+		}
+	}
 }
 
 // operate runs what an operator asks for.
@@ -144,132 +200,6 @@ func (m *master) operate(c state.Command) {
 	m.at()
 	m.core.Commit(c, nil)
 	m.turn()
-}
-
-// served is one connection at a master.
-type served struct {
-	m         *master
-	run       int
-	end       *end
-	framework *lead.Framework // one of the two
-	agent     *lead.Agent
-	id        offers.FrameworkID // of the framework, once registered
-	heard     time.Time
-	awaiting  bool     // a register is not answered
-	draining  bool     // it is, and what was held is about to follow
-	held      [][]byte // what came since then
-	over      bool
-}
-
-var _ lead.Peer = (*served)(nil)
-
-// serve begins to serve the master's end of a connection.
-func (m *master) serve(e *end, framework bool) {
-	s := &served{m: m, run: m.run, end: e, heard: m.time()}
-	if framework {
-		s.framework = lead.NewFramework(s, s.settled)
-		s.beat()
-	} else {
-		s.agent = lead.NewAgent(s)
-	}
-	e.receive, e.ended = s.receive, func(string) { s.finished() }
-}
-
-// Send implements [lead.Peer].
-func (s *served) Send(msg wire.Message, request string) {
-	s.m.w.judge.sent(s, msg)
-	frame, err := wire.Encode(msg, request)
-	if err != nil {
-		s.m.w.broken("%s sends what can't be encoded: %v", s.m.name, err)
-		return
-	}
-	s.end.send(frame)
-}
-
-// End implements [lead.Peer].
-func (s *served) End(reason string) {
-	if s.end.open {
-		s.end.close(reason)
-		s.m.after(s.m.w.between(0, 5*time.Millisecond), s.finished)
-	}
-}
-
-func (s *served) beat() {
-	s.m.after(lead.FrameworkHeartbeat, func() {
-		if s.end.open {
-			s.Send(&wire.Heartbeat{}, "")
-			s.beat()
-		}
-	})
-}
-
-// finished tells the core that the connection is over.
-func (s *served) finished() {
-	if s.over {
-		return
-	}
-	s.over = true
-	if s.m.core == nil {
-		return
-	}
-	s.m.at()
-	if s.framework != nil {
-		s.m.core.FrameworkEnded(s.framework)
-	} else {
-		s.m.core.AgentEnded(s.agent, s.heard)
-	}
-	s.m.turn()
-}
-
-// settled lets go on what was held back until the register was answered.
-func (s *served) settled() {
-	if !s.awaiting || s.draining {
-		return
-	}
-	s.draining = true
-	s.m.after(0, func() {
-		s.awaiting, s.draining = false, false
-		held := s.held
-		s.held = nil
-		for _, frame := range held {
-			s.receive(frame) // holds the rest back where one of them registers
-		}
-	})
-}
-
-func (s *served) receive(frame []byte) {
-	s.heard = s.m.time()
-	if s.awaiting {
-		s.held = append(s.held, frame)
-		return
-	}
-	vocabulary := wire.FromAgent
-	if s.framework != nil {
-		vocabulary = wire.FromFramework
-	}
-	msg, env, err := wire.Decode(vocabulary, frame)
-	if err != nil {
-		var bad *offers.Error
-		if errors.As(err, &bad) {
-			s.Send(&wire.ErrorMessage{Code: bad.Code, Message: bad.Message}, env.RequestID)
-		}
-		return
-	}
-	if _, beat := msg.(*wire.Heartbeat); beat {
-		return
-	}
-	if s.m.core == nil {
-		s.End("this master leads no more")
-		return
-	}
-	s.m.at()
-	if s.framework != nil {
-		_, s.awaiting = msg.(*wire.Register)
-		s.m.core.Handle(s.framework, s.framework.Prepare(msg, env.RequestID))
-	} else {
-		s.m.core.HandleAgent(s.agent, msg, env.RequestID)
-	}
-	s.m.turn()
 }
 
 // dial connects a client to a master: to the leader as the masters know it,

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -39,17 +38,24 @@ func (w *world) strike() {
 		{8, "framework killed", func() bool { return w.kill(&pick(w, w.frameworks).process) }},
 		{1, "framework left for good", w.leave},
 		{1, "framework torn down", w.tearDown},
+		{1, "framework without its id", w.forget},
+		{1, "ended framework comes back", w.revive},
 		{2, "framework taken over", w.takeOver},
 		{5, "leader paused", func() bool { return w.raft.leader != nil && w.pause(&w.raft.leader.process) }},
 		{3, "master paused", func() bool { return w.pause(&pick(w, w.masters).process) }},
 		{4, "agent paused", func() bool { return w.pause(&pick(w, w.agents).process) }},
 		{4, "framework paused", func() bool { return w.pause(&pick(w, w.frameworks).process) }},
-		{4, "clock jump", w.jump},
+		{4, "clock jump forward", func() bool { return w.jump(1) }},
+		{4, "clock jump back", func() bool { return w.jump(-1) }},
 		{4, "slow network", w.slowDown},
 		{4, "leadership transferred", w.transfer},
 		{3, "agent drained", func() bool { return w.operate(offers.AgentDraining) }},
 		{3, "agent undrained", func() bool { return w.operate(offers.AgentActive) }},
 		{1, "agent removed", func() bool { return w.operate(offers.AgentGone) }},
+		{3, "task killed by an operator", w.killTask},
+		{2, "role set", w.setRole},
+		{2, "master removed", w.removeMaster},
+		{6, "master added", w.addMaster},
 	}
 	sum := 0
 	for _, k := range kinds {
@@ -176,54 +182,14 @@ func (w *world) killShim() bool {
 	return true
 }
 
-// leave ends a framework's process and never starts it again; another one
-// comes in its place.
-func (w *world) leave() bool {
-	f := pick(w, w.frameworks)
-	if f.over || f.notes.ended {
-		return false
-	}
-	f.notes.ended, f.over = true, true
-	if f.up {
-		f.stop()
-	}
-	w.enter(newFramework(w, len(w.frameworks)))
-	return true
-}
-
-func (w *world) tearDown() bool {
-	f := pick(w, w.frameworks)
-	if !f.up || f.paused || f.over {
-		return false
-	}
-	f.session.Teardown()
-	f.flush()
-	w.enter(newFramework(w, len(w.frameworks)))
-	return true
-}
-
-// takeOver starts a second instance of a framework while the first may live.
-func (w *world) takeOver() bool {
-	f := pick(w, w.frameworks)
-	if f.id == "" || f.over || f.notes.ended {
-		return false
-	}
-	w.enter(f.successor(len(w.frameworks)))
-	return true
-}
-
-func (w *world) enter(f *framework) {
-	w.frameworks = append(w.frameworks, f)
-	f.boot()
-}
-
-// jump moves the wall clock of one process forward; the real ones measure
-// spans by a clock that does not jump, so this is harsher.
-func (w *world) jump() bool {
+// jump moves the clock of one process; the real ones measure spans by a clock
+// that does not jump, so this is harsher.
+func (w *world) jump(sign time.Duration) bool {
 	p := pick(w, w.processes())
-	d := w.spread(time.Second, 2*time.Minute)
+	d := sign * w.spread(time.Second, 2*time.Minute)
 	w.tell("fault", "the clock of %s jumps by %s", p.name, d)
-	p.skew += d
+	p.skewBy(d)
+	p.leaps++
 	return true
 }
 
@@ -233,42 +199,12 @@ func (w *world) slowDown() bool {
 	return true
 }
 
-// transfer elects another leader though nothing is wrong with this one.
-func (w *world) transfer() bool {
-	c := w.raft
-	m := pick(w, w.masters)
-	if c.leader == nil || !c.canLead(m) {
-		return false
-	}
-	c.depose()
-	c.elect(m)
-	return true
-}
-
-// operate moves an agent as an operator does.
-func (w *world) operate(to offers.AgentState) bool {
-	l := w.raft.leader
-	if l == nil || l.core == nil || l.paused {
-		return false
-	}
-	var ids []offers.AgentID
-	for a := range w.raft.state.Agents() {
-		if a.State != offers.AgentGone {
-			ids = append(ids, a.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return false
-	}
-	l.operate(state.Command{SetAgentState: &state.SetAgentState{ID: pick(w, ids), State: to, Time: l.time().UTC()}})
-	return true
-}
-
 // heal ends all faults: everybody is up, goes on, and reaches everybody.
 func (w *world) heal() {
 	w.tell("world", "heals")
 	w.healed = true
 	w.net.slow = 0
+	w.raft.voters = slices.Clone(w.masters)
 	for len(w.net.blocked) > 0 {
 		var first [2]string
 		for k := range w.net.blocked {

@@ -14,6 +14,7 @@ type network struct {
 	w       *world
 	blocked map[[2]string]int // from, to: how many faults block it
 	slow    time.Duration     // added to delays now and then
+	lossy   float64           // how likely a frame is lost or doubled that may be
 	lanes   []*end            // of every open connection, in order
 }
 
@@ -53,11 +54,33 @@ func (n *network) connect(client, server *process) (c, s *end) {
 	return c, s
 }
 
+// fate is what may become of one frame on a connection that stays. Real ones
+// lose and double nothing; who takes messages is promised to bear it all the
+// same where it says so.
+type fate int
+
+const (
+	certain fate = iota
+	doubled      // may come twice: an order, a status
+	lost         // or never: an update or an acknowledgement, since those are resent
+)
+
 // send puts a frame on its way.
-func (e *end) send(frame []byte) {
-	if e.open {
+func (e *end) send(frame []byte, f fate) {
+	w := e.net.w
+	if !e.open {
+		return
+	}
+	if f != certain && e.net.lossy > 0 && !w.healed && w.chance(e.net.lossy) {
+		if f == lost && w.chance(0.5) {
+			w.fault("message lost")
+			w.tell(e.owner.name, "sends what is lost: %s", frame)
+			return
+		}
+		w.fault("message doubled")
 		e.travel(frame)
 	}
+	e.travel(frame)
 }
 
 // travel takes a frame, or with nil the news that this end is closed.

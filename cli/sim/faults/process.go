@@ -13,6 +13,7 @@ type process struct {
 	pauses  int
 	backlog []func() // what came while it was paused
 	skew    time.Duration
+	leaps   int    // how often its clock was set anew while it ran
 	ends    []*end // open connections
 	die     func() // drops what is in its memory
 	start   func()
@@ -20,6 +21,12 @@ type process struct {
 
 // time is what its clock shows.
 func (p *process) time() time.Time { return epoch.Add(p.w.now + p.skew) }
+
+// skewBy sets its clock anew.
+func (p *process) skewBy(d time.Duration) {
+	p.skew += d
+	p.w.early, p.w.ahead = min(p.w.early, p.skew), max(p.w.ahead, p.skew)
+}
 
 // after plans a step of this run of the process.
 func (p *process) after(d time.Duration, do func()) {
@@ -40,9 +47,15 @@ func (p *process) step(run int, do func()) {
 	}
 }
 
-// stumble kills the process by chance, in the middle of what it does.
+// stumble kills the process by chance, in the middle of what it does: between
+// any two messages, and before and after whatever it writes down. It reports
+// whether the process is dead.
 func (p *process) stumble(chance float64) bool {
-	if p.w.healed || !p.w.chance(chance*p.w.options.Crashes) {
+	if !p.up || p.w.healed {
+		return !p.up
+	}
+	p.w.report.Points++
+	if at := p.w.options.CrashAt; at != p.w.report.Points && (at > 0 || !p.w.chance(chance*p.w.options.Crashes)) {
 		return false
 	}
 	p.w.fault("crash at a step")
@@ -81,7 +94,7 @@ func (p *process) stop() {
 	}
 	p.die()
 	if !p.w.healed {
-		p.skew += p.w.options.jump(p.w)
+		p.skewBy(p.w.options.jump(p.w))
 	}
 }
 

@@ -20,22 +20,29 @@ type Options struct {
 	Quiet      time.Duration // after the healing; 0: long enough for every timeout
 	Pace       time.Duration // about how far faults are apart
 	Crashes    float64       // how likely a process dies at a step: 1 is usual, negative never
+	CrashAt    int           // a process dies at the n-th point where one may, and at no other; 0: by chance
 	Trace      io.Writer     // gets a line for everything that happens; nil: nobody reads
 
 	agentTimeout time.Duration
 	offerTimeout time.Duration
-	skews        bool // clocks differ
+	skews        bool          // clocks differ
+	tempo        time.Duration // about how far what an author does is apart
+	lossy        float64       // how likely a frame is lost or doubled
 }
 
 // Report says what a run did.
 type Report struct {
 	Seed      uint64
 	Steps     int           // events that were handled, each followed by the checks
-	Simulated time.Duration // under fault and after
+	Faulty    time.Duration // simulated under faults
+	Simulated time.Duration // in all
 	Faults    map[string]int
+	Points    int // at which a process may have died
 	Terms     int // leaderships
 	Commits   int // entries
+	Reloads   int // of the state, from a snapshot of it
 	Fenced    int // proposals and orders of terms that were over
+	Refused   int // accepts of offers that were over
 	Accepted  int // launches that were committed
 	Started   int // tasks that ran
 	Hash      uint64
@@ -61,12 +68,17 @@ func (o *Options) fill(w *world) {
 	if o.Frameworks == 0 {
 		o.Frameworks = 1 + w.rng.IntN(3)
 	}
+	// Most runs are short and hectic; what only time brings wants long ones,
+	// in which less happens.
+	calm := time.Duration(pick(w, []int{1, 1, 1, 1, 1, 1, 8, 8, 8, 40}))
 	if o.Time == 0 {
-		o.Time = w.between(30*time.Second, 2*time.Minute)
+		o.Time = calm * w.between(30*time.Second, 2*time.Minute)
 	}
 	if o.Pace == 0 {
-		o.Pace = w.spread(200*time.Millisecond, 6*time.Second)
+		o.Pace = calm * w.spread(200*time.Millisecond, 6*time.Second)
 	}
+	o.tempo = calm * w.spread(500*time.Millisecond, 2*time.Second)
+	o.lossy = pick(w, []float64{0, 0, 0.01, 0.1})
 	if o.Crashes == 0 {
 		o.Crashes = pick(w, []float64{0.2, 1, 4})
 	}
@@ -100,6 +112,7 @@ func Run(seed uint64, o Options) (report Report, err error) {
 	}()
 	w.build()
 	w.until(w.options.Time)
+	w.report.Faulty = w.now
 	if w.err == nil {
 		w.heal()
 		w.until(w.options.Time + w.options.Quiet)
@@ -117,12 +130,13 @@ func Run(seed uint64, o Options) (report Report, err error) {
 // build starts everything.
 func (w *world) build() {
 	w.options.fill(w)
-	w.net = &network{w: w, blocked: map[[2]string]int{}}
+	w.net = &network{w: w, blocked: map[[2]string]int{}, lossy: w.options.lossy}
 	w.judge = newJudge(w)
 	w.raft = newConsensus(w)
 	for n := range w.options.Masters {
 		w.masters = append(w.masters, newMaster(w, n+1))
 	}
+	w.raft.voters = slices.Clone(w.masters)
 	for n := range w.options.Agents {
 		w.agents = append(w.agents, newAgent(w, n+1))
 	}
@@ -139,10 +153,14 @@ func (w *world) build() {
 // Add adds what another run did.
 func (r *Report) Add(o Report) {
 	r.Steps += o.Steps
+	r.Faulty += o.Faulty
 	r.Simulated += o.Simulated
+	r.Points += o.Points
 	r.Terms += o.Terms
 	r.Commits += o.Commits
+	r.Reloads += o.Reloads
 	r.Fenced += o.Fenced
+	r.Refused += o.Refused
 	r.Accepted += o.Accepted
 	r.Started += o.Started
 	for k, n := range o.Faults {
@@ -153,8 +171,8 @@ func (r *Report) Add(o Report) {
 // String writes the report for people.
 func (r *Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%.1f simulated hours, %d steps, %d leaderships, %d entries, %d refused for their term, %d launches, %d starts, %d faults\n",
-		r.Simulated.Hours(), r.Steps, r.Terms, r.Commits, r.Fenced, r.Accepted, r.Started, r.FaultCount())
+	fmt.Fprintf(&b, "%.1f simulated hours, %.1f of them under faults\n%d steps, %d leaderships, %d entries, %d snapshots read, %d refused for their term, %d accepts of offers that were over, %d launches, %d starts\n%d faults\n",
+		r.Simulated.Hours(), r.Faulty.Hours(), r.Steps, r.Terms, r.Commits, r.Reloads, r.Fenced, r.Refused, r.Accepted, r.Started, r.FaultCount())
 	for _, k := range slices.Sorted(maps.Keys(r.Faults)) {
 		fmt.Fprintf(&b, "%10d  %s\n", r.Faults[k], k)
 	}

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"container/heap"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -18,7 +17,10 @@ type world struct {
 	now     time.Duration // since epoch
 	queue   queue
 	seq     uint64
-	healed  bool  // no faults any more
+	healed  bool          // no faults any more
+	early   time.Duration // the least and the most that any clock differed from now
+	ahead   time.Duration
+	written int   // values for stores
 	err     error // the first promise that was broken
 	report  Report
 
@@ -38,32 +40,57 @@ type event struct {
 	do  func()
 }
 
+func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
+
+// queue is a heap of events, the next one first. It is not container/heap,
+// which allocates for each event that comes and goes.
 type queue []event
 
-func (q queue) Len() int { return len(q) }
-func (q queue) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].seq < q[j].seq
+func (q *queue) push(e event) {
+	*q = append(*q, e)
+	h := *q
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(&h[up]) {
+			return
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
 }
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(x any)   { *q = append(*q, x.(event)) }
-func (q *queue) Pop() any {
-	old := *q
-	e := old[len(old)-1]
-	old[len(old)-1] = event{}
-	*q = old[:len(old)-1]
-	return e
+
+func (q *queue) pop() event {
+	h := *q
+	first, n := h[0], len(h)-1
+	h[0], h[n] = h[n], event{}
+	h = h[:n]
+	*q = h
+	for i := 0; ; {
+		next := 2*i + 1
+		if next >= n {
+			return first
+		}
+		if next+1 < n && h[next+1].before(&h[next]) {
+			next++
+		}
+		if !h[next].before(&h[i]) {
+			return first
+		}
+		h[i], h[next] = h[next], h[i]
+		i = next
+	}
 }
 
 // after plans do.
 func (w *world) after(d time.Duration, do func()) {
 	w.seq++
-	heap.Push(&w.queue, event{w.now + max(d, 0), w.seq, do})
+	w.queue.push(event{w.now + max(d, 0), w.seq, do})
 }
 
 // until lets everything happen that is planned up to end.
 func (w *world) until(end time.Duration) {
 	for len(w.queue) > 0 && w.queue[0].at <= end && w.err == nil {
-		e := heap.Pop(&w.queue).(event)
+		e := w.queue.pop()
 		w.now = e.at
 		w.report.Steps++
 		e.do()

@@ -1,0 +1,153 @@
+package lead_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/lead"
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// again begins anew in the same term, as a leader does that can't tell what became of
+// an entry and leads all the same.
+func (l *leader) again() {
+	l.Close("the masters did not agree")
+	l.Core = lead.New(lead.Config{
+		Master: wire.MasterInfo{Term: 1}, Again: 1, Match: match.Config{OfferTimeout: time.Minute},
+		AgentTimeout: time.Minute, RemovalEvery: time.Second, RemovalBurst: 1,
+	}, l.state, l.now)
+}
+
+// lose makes the agent of the only task unreachable and returns what its
+// framework hears of that.
+func (l *leader) lose(t *testing.T, fp *peer) offers.UpdateID {
+	t.Helper()
+	for a := range l.state.Agents() {
+		l.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: a.ID, State: offers.AgentUnreachable}}, nil)
+	}
+	l.commit()
+	return last[*wire.Update](t, fp).Status.UpdateID
+}
+
+// TestIDsOfATermAreGivenOnce begins twice in one term. Neither an offer nor an
+// update may have the id of another one: the first would be consumed for the
+// second, or taken for known.
+func TestIDsOfATermAreGivenOnce(t *testing.T) {
+	l := newLeader()
+	f, fp, _, _ := l.settle()
+	offer := last[*wire.OffersMessage](t, fp).Offers[0].ID
+	l.accept(t, f, fp)
+	l.commit()
+	update := l.lose(t, fp)
+
+	l.again()
+	id := last[*wire.Registered](t, fp).FrameworkID
+	fp = &peer{}
+	f = lead.NewFramework(fp, func() {})
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
+	a := lead.NewAgent(&peer{})
+	var known offers.Agent
+	for one := range l.state.Agents() {
+		known = one.Agent
+	}
+	l.HandleAgent(a, &wire.RegisterAgent{Agent: known}, "")
+	l.commit()
+	l.Handle(f, f.Prepare(&wire.DemandMessage{Demands: demand}, ""))
+	l.commit()
+	if got := last[*wire.OffersMessage](t, fp).Offers[0].ID; got == offer {
+		t.Errorf("the offer %s is made twice", got)
+	}
+	if got := l.lose(t, fp); got == update {
+		t.Errorf("the update id %s is given twice", got)
+	}
+}
+
+// TestConnectionsEndWithTheirLeadership sends what was read before the end of
+// a leadership to the next one of the same master.
+func TestConnectionsEndWithTheirLeadership(t *testing.T) {
+	l := newLeader()
+	f, fp, a, ap := l.settle()
+	l.again()
+	fp.got, ap.got = nil, nil
+	l.Handle(f, f.Prepare(&wire.DemandMessage{Demands: demand}, ""))
+	l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: "x"}}}, "")
+	l.commit()
+	if len(fp.got)+len(ap.got) != 0 {
+		t.Errorf("connections of the leadership before are answered %v and %v", fp.got, ap.got)
+	}
+}
+
+// TestReportsOfATasksPast launches a task anew under the id of one whose agent
+// was never told that its end is acknowledged. What that agent resends is of
+// the past, and it has taken the launch for the one it knows.
+func TestReportsOfATasksPast(t *testing.T) {
+	l := newLeader()
+	f, fp, a, ap := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	report := func(state offers.State, id offers.UpdateID) {
+		launched := last[*wire.Launch](t, ap).Tasks[0]
+		ap.got, fp.got = []wire.Message{last[*wire.Launch](t, ap)}, nil
+		l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: launched.Framework,
+			Status: offers.Status{Task: "t1", State: state, UpdateID: id}}}}, "")
+		l.commit()
+	}
+	report(offers.Failed, "past.2")
+	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: "t1", UpdateID: "past.2"}, ""))
+	l.commit()
+	l.accept(t, f, fp)
+	l.commit()
+	for _, id := range []offers.UpdateID{"past.1", "past.2"} {
+		report(map[offers.UpdateID]offers.State{"past.1": offers.Running, "past.2": offers.Failed}[id], id)
+		if len(fp.got) != 0 {
+			t.Errorf("the framework is told of the past %s: %v", id, fp.got[0])
+		}
+		if got := last[*wire.AcknowledgeStatus](t, ap).Acknowledged[0].UpdateID; got != id {
+			t.Errorf("the agent is told %s, want %s", got, id)
+		}
+	}
+	if _, again := ap.got[len(ap.got)-1].(*wire.Launch); !again {
+		t.Errorf("the agent does not get the launch that it took for the past: %v", ap.got)
+	}
+	report(offers.Failed, "now.1")
+	if got := last[*wire.Update](t, fp).Status.UpdateID; got != "now.1" {
+		t.Errorf("the framework is told %s", got)
+	}
+}
+
+// TestWhoReturnsInTimeIsNotRemoved brings a framework back just before its
+// deadline. Its registration is on the way to a majority when the deadline
+// passes.
+func TestWhoReturnsInTimeIsNotRemoved(t *testing.T) {
+	l, fp := newLeader(), &peer{}
+	f := lead.NewFramework(fp, func() {})
+	timeout := offers.Duration(time.Minute)
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{Name: "f", FailoverTimeout: &timeout}}, ""))
+	l.commit()
+	id := last[*wire.Registered](t, fp).FrameworkID
+	l.FrameworkEnded(f)
+	l.commit()
+
+	fp = &peer{}
+	f = lead.NewFramework(fp, func() {})
+	l.At(l.now.Add(time.Minute - time.Millisecond))
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
+	l.At(l.now.Add(time.Minute))
+	l.Tick()
+	l.commit()
+	if got := l.state.Framework(id); got.Removed || fp.ended != "" {
+		t.Errorf("it is removed: %v, its connection ended: %q", got.Removed, fp.ended)
+	}
+
+	l.FrameworkEnded(f)
+	l.commit()
+	l.At(l.now.Add(time.Hour))
+	l.Tick()
+	l.commit()
+	if !l.state.Framework(id).Removed {
+		t.Error("it is not removed once it is really late")
+	}
+}
