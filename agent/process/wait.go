@@ -80,6 +80,16 @@ func (p *Process) Rebooted() bool {
 	return err == nil && boot != p.identity.Boot
 }
 
+// Started returns the shim of a task whose gate was opened after since, from
+// what lies in the task's folder; an earlier one is of an earlier task.
+func (x *Executor) Started(key string, since time.Time) (record.Identity, bool) {
+	var started record.Started
+	dir := filepath.Join(x.dir, folderName(key))
+	err := record.Read(dir, record.StartedFile, &started)
+	info, gone := os.Stat(filepath.Join(dir, record.StartedFile))
+	return started.Shim, errors.Join(err, gone) == nil && started.Shim.PID > 0 && info.ModTime().After(since)
+}
+
 // Forget removes what is kept of an ended task.
 func (x *Executor) Forget(key string) error {
 	return os.RemoveAll(filepath.Join(x.dir, folderName(key)))

@@ -21,6 +21,9 @@ type Config struct {
 type Meta struct {
 	Agent offers.AgentID // "" until it has registered
 	Term  uint64         // the highest it has heard of
+	// Doubt says why more may have run than is known, "" where it can't. It
+	// ends with a registration, by which the masters know of it too.
+	Doubt string
 }
 
 // Machine is the agent's mind. Not safe for concurrent use.
@@ -34,8 +37,10 @@ type Machine struct {
 	room   *offers.Room
 	tasks  map[offers.TaskRef]*task
 
-	registered bool // a master listens
-	closing    bool // nothing new is started
+	registered bool   // a master listens
+	confirmed  bool   // a master has taken this run of the agent
+	closing    bool   // nothing new is started
+	doubt      string // of this run, see Meta
 	sequence   uint64
 	ready      Ready
 	dirty      map[offers.TaskRef]bool // Progress to be written down
@@ -76,7 +81,7 @@ type Signal struct {
 // New returns a machine that knows no task.
 func New(c Config, m Meta) *Machine {
 	return &Machine{
-		config: c, meta: m, room: offers.NewRoom(c.Total),
+		config: c, meta: m, doubt: m.Doubt, room: offers.NewRoom(c.Total),
 		tasks: map[offers.TaskRef]*task{}, dirty: map[offers.TaskRef]bool{}, sequence: 1,
 	}
 }
@@ -126,12 +131,13 @@ func (m *Machine) Orphans() int {
 }
 
 // Restore brings back what was written down. Living tasks without a process
-// are started, since nothing of them has run; for the others the caller
+// are started once a master has taken this run, unless there is a doubt that
+// nothing of them has run: they end as gone then. For the others the caller
 // answers with Adopted or Ended.
 func (m *Machine) Restore(known []Known, now time.Time) {
 	slices.SortFunc(known, func(a, b Known) int { return compareRefs(a.Launch.Ref(), b.Launch.Ref()) })
 	for _, k := range known {
-		t := &task{Launch: k.Launch, Progress: k.Progress}
+		t := &task{Launch: k.Launch, Progress: k.Progress, restored: true}
 		m.tasks[t.Ref()] = t
 		if t.ended() {
 			continue
@@ -164,13 +170,20 @@ func (m *Machine) enter(l wire.LaunchTask, now time.Time) *task {
 	return t
 }
 
-// begin starts a task of which nothing has run, unless it was told to end.
+// begin starts a task of which nothing has run, unless it was told to end. One
+// that was brought back waits for the word of a master, which may know of a
+// later checkpoint than the one that it came from.
 func (m *Machine) begin(t *task, now time.Time) {
+	t.waiting = false
 	switch {
 	case t.Orphan:
 		m.remove(t)
 	case t.Kill != nil:
 		m.finish(t, Report{State: offers.Killed, Reason: t.Kill.Reason, Time: now}, now)
+	case t.restored && m.doubt != "":
+		m.finish(t, Report{State: offers.Gone, Reason: offers.ReasonAgentRestarted, Message: m.doubt + ": nobody can tell whether it has run", Time: now}, now)
+	case t.restored && !m.confirmed:
+		t.waiting = true
 	default:
 		m.ready.Start = append(m.ready.Start, t.Launch)
 	}

@@ -66,6 +66,8 @@ type task struct {
 
 	held     bool      // its holding is taken in the room
 	claimed  bool      // it came back with the agent and is counted whether or not it fits
+	restored bool      // it is known from an earlier run of the agent
+	waiting  bool      // nothing of it has run, and it starts once a master has taken this run
 	prepared bool      // its shim waits for its gate or the task runs, in this run of the agent
 	deadline time.Time // when SIGKILL follows; zero: it was not asked to end, or is killed already
 	resend   time.Time // when its reports are sent again; zero: none wait or no master listens

@@ -144,3 +144,58 @@ func TestOnlyACommitRefusesAnID(t *testing.T) {
 		t.Errorf("after the commit it says %s", got)
 	}
 }
+
+// TestAgentOnAnOlderCheckpoint: a task that such an agent does not list may
+// have run, so it ends and is not launched again; one that it lists goes on.
+func TestAgentOnAnOlderCheckpoint(t *testing.T) {
+	for _, c := range []struct {
+		what                string
+		from                uint64
+		doubt, lists, older bool
+		ends                bool
+	}{
+		{"the latest", 5, false, false, false, false},
+		{"a copy", 4, false, false, true, true},
+		{"a copy that knows the task", 4, false, true, true, false},
+		{"a doubt", 5, true, false, false, true},
+	} {
+		l := newLeader()
+		f, fp, _, ap := l.settle()
+		id := last[*wire.AgentRegistered](t, ap).AgentID
+		total := offers.Inventory{Amounts: offers.Amounts{1000}}
+		l.HandleAgent(lead.NewAgent(ap), &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total}, Epoch: 5}, "")
+		l.commit()
+		l.accept(t, f, fp)
+		l.commit()
+		launched := last[*wire.Launch](t, ap).Tasks[0]
+		again := &peer{}
+		m := &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total, Started: l.now}, From: c.from, Epoch: 6, Doubt: c.doubt}
+		if c.lists {
+			m.Tasks = []wire.AgentTask{{TaskRef: offers.TaskRef{Framework: launched.Framework, Task: "t1"}, State: offers.Running}}
+		}
+		fp.got = nil
+		l.HandleAgent(lead.NewAgent(again), m, "")
+		l.commit()
+		if r := last[*wire.AgentRegistered](t, again); r.Older != c.older || r.Epoch < 6 {
+			t.Errorf("%s: the agent hears %+v", c.what, r)
+		}
+		var ended *wire.Update
+		for _, m := range fp.got {
+			if u, ok := m.(*wire.Update); ok {
+				ended = u
+			}
+		}
+		if c.ends != (ended != nil) || c.ends && (ended.Status.State != offers.Gone || ended.Status.Reason != offers.ReasonAgentRestarted) {
+			t.Errorf("%s: the framework hears %+v", c.what, ended)
+		}
+		launches := 0
+		for _, m := range again.got {
+			if _, ok := m.(*wire.Launch); ok {
+				launches++
+			}
+		}
+		if want := map[bool]int{true: 0, false: 1}[c.ends || c.lists]; launches != want {
+			t.Errorf("%s: launched %d times", c.what, launches)
+		}
+	}
+}

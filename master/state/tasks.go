@@ -28,7 +28,7 @@ func (tx *tx) launch(task *Task) Result {
 		tx.history.remove(old.Ended)
 	}
 	t := *task
-	t.Kill, t.End, t.Acknowledged, t.Ended, t.Restored = nil, nil, false, 0, false
+	t.Kill, t.End, t.Acknowledged, t.Ended, t.Restored, t.Doubtful = nil, nil, false, 0, false, false
 	tx.replaceLiving(&t)
 	tx.count(ref.Framework, 1)
 	return Result{Value: &t}
