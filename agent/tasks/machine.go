@@ -161,10 +161,12 @@ func (m *Machine) Lost(ref offers.TaskRef, why string, now time.Time) {
 	m.finish(t, Report{State: offers.Failed, Reason: offers.ReasonShimLost, Message: why, Time: now}, now)
 }
 
-// enter makes a task known.
+// enter makes a task known. What is to be removed of an earlier one of its name
+// is written over, and must not take the new one along.
 func (m *Machine) enter(l wire.LaunchTask, now time.Time) *task {
 	t := &task{Launch: Launch{LaunchTask: l, Accepted: now}, Progress: Progress{State: offers.Starting}}
 	m.tasks[t.Ref()] = t
+	m.ready.Removed = slices.DeleteFunc(m.ready.Removed, func(ref offers.TaskRef) bool { return ref == t.Ref() })
 	m.ready.Launched = append(m.ready.Launched, t.Launch)
 	m.dirty[t.Ref()] = true
 	return t

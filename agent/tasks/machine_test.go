@@ -428,3 +428,19 @@ func TestNeverStartedInDoubt(t *testing.T) {
 		}
 	}
 }
+
+// TestLaunchedAgainInOneTurn: a task whose end is acknowledged and that is
+// launched anew before anything was written down is a new task on disk.
+func TestLaunchedAgainInOneTurn(t *testing.T) {
+	m := fresh(t)
+	m.Ready()
+	launch(t, m, at(0), offers.Task{ID: "t"})
+	m.Ended(name("t"), How{}, at(1))
+	m.Ready()
+	p, _ := m.Progress(name("t"))
+	m.Acknowledge([]wire.StatusRef{{TaskRef: name("t"), UpdateID: p.Reports[0].ID}}, at(2))
+	launch(t, m, at(2), offers.Task{ID: "t"})
+	if got, want := tell(m.Ready()), "launched t, changed t, | start t"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
