@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -137,7 +138,7 @@ func (m *Machine) Orphans() int {
 func (m *Machine) Restore(known []Known, now time.Time) {
 	slices.SortFunc(known, func(a, b Known) int { return compareRefs(a.Launch.Ref(), b.Launch.Ref()) })
 	for _, k := range known {
-		t := &task{Launch: k.Launch, Progress: k.Progress, restored: true}
+		t := &task{Launch: k.Launch, Progress: k.Progress, restored: true, run: strconv.FormatInt(now.UnixNano(), 36) + "."}
 		m.tasks[t.Ref()] = t
 		if t.ended() {
 			continue

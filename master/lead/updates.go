@@ -18,8 +18,13 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 	switch {
 	case status.Validate() != nil || status.UpdateID == "":
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", in.Task), "")
-	case t == nil || t.Agent != s.id || t.End != nil && (t.Acknowledged || status.State.Terminal() && t.End.UpdateID != status.UpdateID):
+	case t == nil || t.Agent != s.id || t.End != nil && t.Acknowledged:
 		s.acknowledge(ref, status.UpdateID)
+	case t.End != nil && status.State.Terminal() && t.End.UpdateID != status.UpdateID:
+		// The agent forgets the task and tells no other end of it, so the one
+		// that counts is the masters' to deliver.
+		s.acknowledge(ref, status.UpdateID)
+		c.deliverEnd(t)
 	case !status.State.Terminal() && c.nobody(ref.Framework):
 		s.acknowledge(ref, status.UpdateID)
 	case !status.State.Terminal() || t.End != nil:
