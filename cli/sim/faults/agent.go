@@ -26,10 +26,10 @@ type agent struct {
 	copies  []disk  // of the disk, taken now and then
 	witness *uint64 // the epoch that it knows; nil: there is none
 	from    uint64  // the epoch that this run began from
-	boots int
-	pids  int
-	procs map[offers.TaskRef]*proc
-	stray [][]byte // orders of earlier connections, to come late
+	boots   int
+	pids    int
+	procs   map[offers.TaskRef]*proc
+	stray   [][]byte // orders of earlier connections, to come late
 }
 
 // agentLink is the connection to a master.
