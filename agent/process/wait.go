@@ -27,14 +27,22 @@ func (p *Process) Wait() (record.Exit, error) {
 	if err := p.watch.wait(); err != nil {
 		return record.Exit{}, err
 	}
+	room := true
 	if p.child != nil {
-		_, _ = p.child.Wait() // reaps; how a shim exits says nothing
+		state, err := p.child.Wait() // reaps
+		room = err != nil || state.ExitCode() != record.NoRoom
 	}
 	p.Close()
 	var exit record.Exit
 	err := record.Read(p.dir(), record.ExitFile, &exit)
+	if err == nil && exit.Shim != p.identity {
+		err = fmt.Errorf("%w: it is of another shim", record.ErrDamaged)
+	}
 	if err == nil {
 		return exit, p.clean()
+	}
+	if !room {
+		return record.Exit{Error: "there is no room for the record of its end", Time: time.Now().UTC()}, p.clean()
 	}
 	var started record.Started
 	missing := errors.Is(err, os.ErrNotExist)
