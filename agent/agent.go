@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -37,6 +39,7 @@ type Agent struct {
 	executor  *process.Executor
 	sandboxes *sandbox.Store
 	adopted   []tasks.Known // whose shims are to be found again
+	from      uint64        // epoch of the checkpoint that was found
 
 	// shared
 	inbox      chan func()   // what the loop is to do; senders wait for it
@@ -216,6 +219,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	err = errors.Join(err, server.Close())
 	a.work.Wait()
+	if err == nil && a.config.KillTasksOnClose {
+		err = a.store.Dismiss()
+		a.store = nil
+	}
 	a.release()
 	if err != nil {
 		return fmt.Errorf("agent %s: %w", a.config.Name, err)
@@ -239,6 +246,12 @@ func (a *Agent) release() {
 	if a.lock != nil {
 		_ = a.lock.Close() // gives up the lock
 	}
+}
+
+// witness names the file that tells the latest checkpoint from a copy.
+func (a *Agent) witness() string {
+	sum := sha256.Sum256([]byte(a.config.DataDir))
+	return filepath.Join(a.config.RuntimeDir, "ringmaster-agent-"+hex.EncodeToString(sum[:8]))
 }
 
 // groupName keeps the cgroups of several agents on one host apart.

@@ -214,7 +214,7 @@ func config(t testing.TB, dir string, m *master) agent.Config {
 		log = hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: os.Stderr})
 	}
 	return agent.Config{
-		Name: "a", Masters: []string{m.address}, DataDir: dir, Shim: shim, CgroupRoot: "ringmaster-test",
+		Name: "a", Masters: []string{m.address}, DataDir: dir, Shim: shim, CgroupRoot: "ringmaster-test", RuntimeDir: filepath.Dir(dir),
 		Resources: "cpus=4,mem=4GiB,disk=10GiB,gpu=2x1GiB", Door: d, Logger: log,
 	}
 }

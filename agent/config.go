@@ -24,6 +24,7 @@ type Config struct {
 	Shim             string                   // path of a shim program; "" means the embedded one
 	KillTasksOnClose bool                     // end the tasks when Run ends
 	CgroupRoot       string                   // of the tasks' cgroups in each hierarchy; "" means ringmaster, "none" no limits
+	RuntimeDir       string                   // holds what must not outlive the host's run; "" means /dev/shm
 	Door             *door.Door
 	Logger           hclog.Logger
 }
@@ -53,6 +54,9 @@ func (c *Config) validate() error {
 	}
 	if c.HTTP == "" {
 		c.HTTP = "127.0.0.1:0"
+	}
+	if c.RuntimeDir == "" {
+		c.RuntimeDir = "/dev/shm"
 	}
 	if c.CgroupRoot == "" {
 		c.CgroupRoot = "ringmaster"

@@ -157,7 +157,10 @@ func (a *Agent) connected(link wire.Link) {
 	self := a.self
 	self.ID = a.machine.Meta().Agent
 	sequence, list := a.machine.Register()
-	a.send(&wire.RegisterAgent{Agent: self, Sequence: sequence, Tasks: list})
+	a.send(&wire.RegisterAgent{
+		Agent: self, Sequence: sequence, Tasks: list,
+		Epoch: a.store.Epoch(), From: a.from, Doubt: a.machine.Meta().Doubt != "",
+	})
 }
 
 // disconnected reports whether the session that has ended was registered.
@@ -208,10 +211,17 @@ func (a *Agent) receive(link wire.Link, m wire.Message) {
 func (a *Agent) answered(s *session, m wire.Message, now time.Time) {
 	switch m := m.(type) {
 	case *wire.AgentRegistered:
+		doubt := a.machine.Doubt()
 		if err := a.machine.Registered(m, now); err != nil {
 			a.log.Warn("an answer of the master is not believed", "error", err)
 			s.link.End("the term is over") // the connector notices, closes it and goes on
 			return
+		}
+		if m.Older {
+			a.store.Pass(m.Epoch)
+		}
+		if a.machine.Doubt() != doubt {
+			a.log.Error("the checkpoint is an older copy; what it knows of and may have run already is not started", "agent_id", m.AgentID, "why", a.machine.Doubt())
 		}
 		s.registered, s.interval = true, m.Heartbeat.Std()
 		if s.interval <= 0 {

@@ -28,7 +28,7 @@ func runAsAgent(arguments string) error {
 		return err
 	}
 	a, err := agent.Open(agent.Config{
-		Name: "a", DataDir: fields[0], Masters: []string{fields[1]}, Shim: fields[2], CgroupRoot: "ringmaster-test",
+		Name: "a", DataDir: fields[0], Masters: []string{fields[1]}, Shim: fields[2], CgroupRoot: "ringmaster-test", RuntimeDir: filepath.Dir(fields[0]),
 		Resources: "cpus=100,mem=4GiB,disk=10GiB", Door: d, Logger: hclog.NewNullLogger(),
 	})
 	if err != nil {

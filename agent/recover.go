@@ -14,11 +14,14 @@ import (
 // recover brings the machine to where the last run left it, and ends every
 // task that is not in the checkpoint.
 func (a *Agent) recover(now time.Time) error {
-	store, content, err := checkpoint.Open(filepath.Join(a.config.DataDir, "checkpoint.db"), now)
+	place := checkpoint.Place{Path: filepath.Join(a.config.DataDir, "checkpoint.db"), Witness: a.witness(), Agent: a.config.Name}
+	store, content, err := checkpoint.Open(place, now)
 	a.store = store
 	if err != nil {
 		return err
 	}
+	a.from = content.Epoch
+	a.identify(content.Known)
 	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Policies: a.config.Policies, Host: a.self.Host}, content.Meta)
 	a.machine.Restore(content.Known, now)
 	a.id = content.Meta.Agent
@@ -43,6 +46,20 @@ func (a *Agent) recover(now time.Time) error {
 	return err
 }
 
+// identify looks for the shims of tasks of which nothing should have run. A
+// checkpoint that is the latest knows every shim whose gate was opened, so
+// what is found is of a time that this one does not know.
+func (a *Agent) identify(known []tasks.Known) {
+	for i := range known {
+		k := &known[i]
+		if k.Progress.Process == nil && !k.Progress.State.Terminal() {
+			if id, ran := a.executor.Started(k.Launch.Ref().String(), k.Launch.Accepted); ran {
+				k.Progress.Process = &id
+			}
+		}
+	}
+}
+
 // strangers returns the tasks among the swept ones that the checkpoint does not
 // know. Every launch is in it before its shim is there, so either its record is
 // damaged or the whole file is an older copy.
@@ -64,8 +81,15 @@ func (a *Agent) lose(content checkpoint.Content, unknown []offers.TaskRef, now t
 	switch {
 	case content.Damage != nil:
 		a.log.Error("the checkpoint is damaged and set aside", "file", content.Aside, "tasks_lost", len(content.Lost), "damage", content.Damage)
+	case content.Older:
+		a.log.Error("the checkpoint is an older copy and set aside; what may have run already is not started", "file", content.Aside, "tasks_lost", len(unknown), "why", content.Meta.Doubt)
 	case len(unknown) > 0:
 		a.log.Error("the checkpoint is older than what ran here: it was replaced by a copy", "tasks_lost", len(unknown))
+	case content.Meta.Doubt != "":
+		a.log.Warn("what may have run already is not started", "why", content.Meta.Doubt)
+	}
+	if content.Unwitnessed != nil {
+		a.log.Warn("after a sudden end the next run can't be sure of the checkpoint: what was about to start then ends as gone", "error", content.Unwitnessed)
 	}
 	const why = "the agent's record of it is damaged or missing; what was left of it is killed"
 	for _, ref := range append(content.Lost, unknown...) {

@@ -63,7 +63,7 @@ const (
 	ReasonStart          = "start_failed"    // its program could not be started
 	ReasonAgentLost      = "agent_lost"      // its agent was removed or replaced
 	ReasonAgentAway      = "agent_away"      // its agent does not answer
-	ReasonAgentRestarted = "agent_restarted" // its host restarted
+	ReasonAgentRestarted = "agent_restarted" // its host restarted, or its agent came back not knowing all that ran
 	ReasonAgentRefused   = "agent_refused"   // the agent had no room for it
 	ReasonFrameworkGone  = "framework_gone"  // its framework ended or stayed away too long
 	ReasonReconciliation = "reconciliation"  // answer to reconcile

@@ -19,11 +19,19 @@ import (
 
 // Content is what a checkpoint held.
 type Content struct {
-	Meta   tasks.Meta
+	Meta   tasks.Meta // with the doubt whether it is the latest
+	Epoch  uint64     // how many changes it had seen
 	Known  []tasks.Known
 	Lost   []offers.TaskRef // tasks of which a record is damaged
-	Damage error            // nil where everything was good
-	Aside  string           // where the damaged file was put
+	Damage error            // nil where everything was good and its own
+	Older  bool             // more was done here than it knows: it is a copy
+	Aside  string           // where a file that was damaged, older or another agent's was put
+	// Unwitnessed says why the next run will be in doubt, nil where it need not.
+	Unwitnessed error
+
+	there bool // there was a file
+	name  string
+	line  line
 }
 
 // read returns all that is good in a file. It never writes to it.
@@ -39,7 +47,8 @@ func read(path string) (c Content) {
 }
 
 type reader struct {
-	meta     tasks.Meta
+	meta     *metaRecord // nil: none that is good
+	seen     int         // records of launches, damaged ones too
 	launches map[offers.TaskRef]tasks.Launch
 	progress map[offers.TaskRef]tasks.Progress
 	bad      map[offers.TaskRef]bool
@@ -105,6 +114,9 @@ func metaPages(path string, pageSize int) error {
 
 // one reads one record; a damaged one is noted and the others go on.
 func (r *reader) one(bucket string, key, sealed []byte, decode func(key, value []byte) error) {
+	if bucket == launchBucket {
+		r.seen++
+	}
 	value, err := unseal(bucket, key, sealed)
 	if err == nil {
 		err = decode(key, value)
@@ -118,7 +130,14 @@ func (r *reader) one(bucket string, key, sealed []byte, decode func(key, value [
 	}
 }
 
-func (r *reader) readMeta(_, value []byte) error { return cbor.Unmarshal(value, &r.meta) }
+func (r *reader) readMeta(_, value []byte) error {
+	var m metaRecord
+	if err := cbor.Unmarshal(value, &m); err != nil {
+		return err
+	}
+	r.meta = &m
+	return nil
+}
 
 func (r *reader) readLaunch(key, value []byte) error {
 	ref, err := refOf(key)
@@ -151,7 +170,16 @@ func (r *reader) readProgress(key, value []byte) error {
 // content joins both halves of every task; a half alone is damage too, since
 // both are written in one commit.
 func (r *reader) content() Content {
-	c := Content{Meta: r.meta}
+	c := Content{there: true}
+	switch m := r.meta; {
+	case m == nil:
+		r.damage = append(r.damage, errors.New("the record of the agent itself is damaged or missing"))
+	default:
+		c.Meta, c.Epoch, c.name, c.line = m.Meta, m.Epoch, m.Name, m.Line
+		if m.Tasks != r.seen {
+			r.damage = append(r.damage, fmt.Errorf("it has %d tasks and says %d", r.seen, m.Tasks))
+		}
+	}
 	for ref, l := range r.launches {
 		p, ok := r.progress[ref]
 		if !ok {

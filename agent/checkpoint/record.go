@@ -22,6 +22,15 @@ type launchRecord struct {
 	Accepted time.Time `cbor:"2,keyasint"`
 }
 
+// metaRecord is rewritten with every change. It is the file's manifest too.
+type metaRecord struct {
+	tasks.Meta
+	Name  string // of the agent
+	Line  line
+	Epoch uint64 // counts the changes
+	Tasks int    // how many there are
+}
+
 var errDamaged = errors.New("the record is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

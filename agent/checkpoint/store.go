@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -19,8 +20,19 @@ const (
 	progressBucket = "progress"
 )
 
+// Place is where a checkpoint is and whose.
+type Place struct {
+	Path    string
+	Witness string // a file on a file system that ends with the host's run, see [witness]
+	Agent   string // its name
+}
+
 // Store is an open checkpoint.
-type Store struct{ db *bbolt.DB }
+type Store struct {
+	db      *bbolt.DB
+	last    metaRecord // as it was written last
+	witness *witness
+}
 
 // Change is what one commit writes: all of it or nothing.
 type Change struct {
@@ -30,53 +42,95 @@ type Change struct {
 	Removed  []offers.TaskRef
 }
 
-// Open reads the checkpoint at path, makes it anew, and returns it with what
-// it held. A file that is not there holds nothing.
-func Open(path string, now time.Time) (*Store, Content, error) {
-	content := read(path)
-	fresh := path + ".new"
+// Open reads the checkpoint, makes it anew, and returns it with what it held.
+// A file that is not there holds nothing. Whether the file is the latest, and
+// not a copy from before, is found out first; a doubt is part of the new file,
+// so that it outlives this run unless it is settled in it.
+func Open(p Place, now time.Time) (*Store, Content, error) {
+	content := read(p.Path)
+	aside := content.question(p)
+	if aside == "" && content.Damage != nil {
+		aside = "damaged"
+	}
+	last := metaRecord{Meta: content.Meta, Name: p.Agent, Line: content.line, Epoch: content.Epoch}
+	if last.Line == (line{}) {
+		_, _ = rand.Read(last.Line[:]) // never fails
+	}
+	fresh := p.Path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, content, fmt.Errorf("checkpoint: %w", err)
 	}
-	if err := rewrite(fresh, content); err != nil {
+	last, err := rewrite(fresh, last, content)
+	if err != nil {
 		return nil, content, err
 	}
-	if content.Damage != nil {
-		content.Aside = path + ".damaged-" + now.UTC().Format("20060102T150405.000")
-		if err := os.Rename(path, content.Aside); err != nil {
-			return nil, content, fmt.Errorf("set the damaged checkpoint aside: %w", err)
+	if aside != "" {
+		content.Aside = p.Path + "." + aside + "-" + now.UTC().Format("20060102T150405.000")
+		if err := os.Rename(p.Path, content.Aside); err != nil {
+			return nil, content, fmt.Errorf("set the %s checkpoint aside: %w", aside, err)
 		}
 	}
-	if err := os.Rename(fresh, path); err != nil {
+	if err := os.Rename(fresh, p.Path); err != nil {
 		return nil, content, fmt.Errorf("checkpoint: %w", err)
 	}
-	if err := syncFolder(filepath.Dir(path)); err != nil {
+	if err := syncFolder(filepath.Dir(p.Path)); err != nil {
 		return nil, content, fmt.Errorf("checkpoint: %w", err)
 	}
-	s, err := open(path)
+	s, err := open(p.Path, last)
+	if err == nil && p.Witness != "" {
+		s.witness, content.Unwitnessed = openWitness(p.Witness, last.Line, last.Epoch)
+	}
 	return s, content, err
 }
 
-func open(path string) (*Store, error) {
+// question finds out whether the file is the latest of this agent, and notes a
+// doubt. It returns what to call the file when it is to be set aside for it.
+func (c *Content) question(p Place) (aside string) {
+	if !c.there {
+		return ""
+	}
+	of, epoch, ok := testimony(p.Witness)
+	known := ok && of == c.line
+	switch {
+	case c.name != p.Agent && c.name != "" && !known:
+		*c = Content{there: true, Damage: fmt.Errorf("the checkpoint is of the agent %.256q", c.name)}
+		return "foreign"
+	case known && epoch > c.Epoch:
+		c.Meta.Doubt, c.Older = fmt.Sprintf("its checkpoint is an older copy (%d changes of %d)", c.Epoch, epoch), true
+		c.Epoch = epoch
+		return "older"
+	case c.Damage != nil:
+		c.Meta.Doubt = "its checkpoint was damaged"
+	case known || c.Meta.Doubt != "":
+	case ok:
+		c.Meta.Doubt = "its checkpoint is not the one that was used here last"
+	default:
+		c.Meta.Doubt = "its host has restarted, or its checkpoint was brought here"
+	}
+	return ""
+}
+
+func open(path string, last metaRecord) (*Store, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 5 * time.Second})
 	if err != nil {
 		return nil, fmt.Errorf("open the checkpoint %s: %w", path, err)
 	}
-	return &Store{db: db}, nil
+	return &Store{db: db, last: last, witness: &witness{}}, nil
 }
 
 // rewrite puts what was read into a new file.
-func rewrite(path string, c Content) error {
-	s, err := open(path)
+func rewrite(path string, last metaRecord, c Content) (metaRecord, error) {
+	s, err := open(path, last)
 	if err != nil {
-		return err
+		return last, err
 	}
-	change := Change{Meta: &c.Meta, Progress: make(map[offers.TaskRef]tasks.Progress, len(c.Known))}
+	change := Change{Progress: make(map[offers.TaskRef]tasks.Progress, len(c.Known))}
 	for _, k := range c.Known {
 		change.Launched = append(change.Launched, k.Launch)
 		change.Progress[k.Launch.Ref()] = k.Progress
 	}
-	return errors.Join(s.Commit(change), s.Close())
+	err = s.Commit(change)
+	return s.last, errors.Join(err, s.Close())
 }
 
 func syncFolder(dir string) error {
@@ -87,8 +141,19 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
+// Epoch returns how many changes were written.
+func (s *Store) Epoch() uint64 { return s.last.Epoch }
+
+// Pass makes the next change come after epoch, which the masters know of.
+func (s *Store) Pass(epoch uint64) { s.last.Epoch = max(s.last.Epoch, epoch) }
+
 // Commit writes c durably. After an error the store is not to be used.
 func (s *Store) Commit(c Change) error {
+	next := s.last
+	if c.Meta != nil {
+		next.Meta = *c.Meta
+	}
+	next.Epoch++
 	err := s.db.Update(func(tx *bbolt.Tx) error {
 		buckets := map[string]*bbolt.Bucket{}
 		for _, name := range []string{metaBucket, launchBucket, progressBucket} {
@@ -98,30 +163,32 @@ func (s *Store) Commit(c Change) error {
 			}
 			buckets[name] = b
 		}
-		return c.put(buckets)
+		return c.put(buckets, &next)
 	})
+	if err == nil {
+		err = s.witness.say(next.Epoch)
+	}
 	if err != nil {
 		return fmt.Errorf("write the checkpoint: %w", err)
 	}
+	s.last = next
 	return nil
 }
 
-func (c Change) put(buckets map[string]*bbolt.Bucket) error {
+func (c Change) put(buckets map[string]*bbolt.Bucket, meta *metaRecord) error {
 	put := func(bucket string, key []byte, value []byte, err error) error {
 		if err != nil {
 			return err
 		}
 		return buckets[bucket].Put(key, seal(bucket, key, value))
 	}
-	if c.Meta != nil {
-		value, err := encode(c.Meta)
-		if err := put(metaBucket, []byte("meta"), value, err); err != nil {
-			return err
-		}
-	}
 	for _, l := range c.Launched {
+		key := keyOf(l.Ref())
+		if buckets[launchBucket].Get(key) == nil {
+			meta.Tasks++
+		}
 		value, err := encodeLaunch(l)
-		if err := put(launchBucket, keyOf(l.Ref()), value, err); err != nil {
+		if err := put(launchBucket, key, value, err); err != nil {
 			return err
 		}
 	}
@@ -132,14 +199,27 @@ func (c Change) put(buckets map[string]*bbolt.Bucket) error {
 		}
 	}
 	for _, ref := range c.Removed {
-		for _, name := range []string{launchBucket, progressBucket} {
-			if err := buckets[name].Delete(keyOf(ref)); err != nil {
-				return err
-			}
+		key := keyOf(ref)
+		if buckets[launchBucket].Get(key) != nil {
+			meta.Tasks--
+		}
+		if err := errors.Join(buckets[launchBucket].Delete(key), buckets[progressBucket].Delete(key)); err != nil {
+			return err
 		}
 	}
-	return nil
+	value, err := encode(meta)
+	return put(metaBucket, []byte("meta"), value, err)
 }
 
-// Close releases the file.
-func (s *Store) Close() error { return s.db.Close() }
+// Close releases the file. The witness stays: it speaks to the next run.
+func (s *Store) Close() error { return errors.Join(s.db.Close(), s.witness.close()) }
+
+// Dismiss closes the store of an agent that leaves nothing behind, and takes
+// its witness away.
+func (s *Store) Dismiss() error {
+	err := s.Close()
+	if s.witness.file != nil {
+		err = errors.Join(err, os.Remove(s.witness.path))
+	}
+	return err
+}

@@ -27,14 +27,22 @@ func (p *Process) Wait() (record.Exit, error) {
 	if err := p.watch.wait(); err != nil {
 		return record.Exit{}, err
 	}
+	room := true
 	if p.child != nil {
-		_, _ = p.child.Wait() // reaps; how a shim exits says nothing
+		state, err := p.child.Wait() // reaps
+		room = err != nil || state.ExitCode() != record.NoRoom
 	}
 	p.Close()
 	var exit record.Exit
 	err := record.Read(p.dir(), record.ExitFile, &exit)
+	if err == nil && exit.Shim != p.identity {
+		err = fmt.Errorf("%w: it is of another shim", record.ErrDamaged)
+	}
 	if err == nil {
 		return exit, p.clean()
+	}
+	if !room {
+		return record.Exit{Error: "there is no room for the record of its end", Time: time.Now().UTC()}, p.clean()
 	}
 	var started record.Started
 	missing := errors.Is(err, os.ErrNotExist)
@@ -78,6 +86,16 @@ func (p *Process) Ended() bool { return p.watch == nil }
 func (p *Process) Rebooted() bool {
 	boot, err := record.BootID()
 	return err == nil && boot != p.identity.Boot
+}
+
+// Started returns the shim of a task whose gate was opened after since, from
+// what lies in the task's folder; an earlier one is of an earlier task.
+func (x *Executor) Started(key string, since time.Time) (record.Identity, bool) {
+	var started record.Started
+	dir := filepath.Join(x.dir, folderName(key))
+	err := record.Read(dir, record.StartedFile, &started)
+	info, gone := os.Stat(filepath.Join(dir, record.StartedFile))
+	return started.Shim, errors.Join(err, gone) == nil && started.Shim.PID > 0 && info.ModTime().After(since)
 }
 
 // Forget removes what is kept of an ended task.

@@ -15,5 +15,8 @@
 //
 // A task the agent has seen is never started again: it is known from its
 // launch until the end of it is acknowledged, and a task that the agent was
-// told to kill before it saw a launch of it is known from then on.
+// told to kill before it saw a launch of it is known from then on. What was
+// written down may be an older copy, though. Then a task without a process may
+// have run all the same: it ends as gone (see Meta.Doubt), and what the masters
+// launched and the agent does not know they end themselves.
 package tasks

@@ -135,6 +135,10 @@ func (m *Machine) end(t *task, grace time.Duration, reason string, now time.Time
 		m.begin(t, now)
 		return
 	}
+	if t.waiting {
+		m.begin(t, now)
+		return
+	}
 	if t.State == offers.Running {
 		m.report(t, Report{State: offers.Killing, Reason: reason, Time: now}, now)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -21,6 +22,9 @@ type Config struct {
 type Meta struct {
 	Agent offers.AgentID // "" until it has registered
 	Term  uint64         // the highest it has heard of
+	// Doubt says why more may have run than is known, "" where it can't. It
+	// ends with a registration, by which the masters know of it too.
+	Doubt string
 }
 
 // Machine is the agent's mind. Not safe for concurrent use.
@@ -34,8 +38,10 @@ type Machine struct {
 	room   *offers.Room
 	tasks  map[offers.TaskRef]*task
 
-	registered bool // a master listens
-	closing    bool // nothing new is started
+	registered bool   // a master listens
+	confirmed  bool   // a master has taken this run of the agent
+	closing    bool   // nothing new is started
+	doubt      string // of this run, see Meta
 	sequence   uint64
 	ready      Ready
 	dirty      map[offers.TaskRef]bool // Progress to be written down
@@ -76,7 +82,7 @@ type Signal struct {
 // New returns a machine that knows no task.
 func New(c Config, m Meta) *Machine {
 	return &Machine{
-		config: c, meta: m, room: offers.NewRoom(c.Total),
+		config: c, meta: m, doubt: m.Doubt, room: offers.NewRoom(c.Total),
 		tasks: map[offers.TaskRef]*task{}, dirty: map[offers.TaskRef]bool{}, sequence: 1,
 	}
 }
@@ -126,12 +132,13 @@ func (m *Machine) Orphans() int {
 }
 
 // Restore brings back what was written down. Living tasks without a process
-// are started, since nothing of them has run; for the others the caller
+// are started once a master has taken this run, unless there is a doubt that
+// nothing of them has run: they end as gone then. For the others the caller
 // answers with Adopted or Ended.
 func (m *Machine) Restore(known []Known, now time.Time) {
 	slices.SortFunc(known, func(a, b Known) int { return compareRefs(a.Launch.Ref(), b.Launch.Ref()) })
 	for _, k := range known {
-		t := &task{Launch: k.Launch, Progress: k.Progress}
+		t := &task{Launch: k.Launch, Progress: k.Progress, restored: true, run: strconv.FormatInt(now.UnixNano(), 36) + "."}
 		m.tasks[t.Ref()] = t
 		if t.ended() {
 			continue
@@ -155,22 +162,31 @@ func (m *Machine) Lost(ref offers.TaskRef, why string, now time.Time) {
 	m.finish(t, Report{State: offers.Failed, Reason: offers.ReasonShimLost, Message: why, Time: now}, now)
 }
 
-// enter makes a task known.
+// enter makes a task known. What is to be removed of an earlier one of its name
+// is written over, and must not take the new one along.
 func (m *Machine) enter(l wire.LaunchTask, now time.Time) *task {
 	t := &task{Launch: Launch{LaunchTask: l, Accepted: now}, Progress: Progress{State: offers.Starting}}
 	m.tasks[t.Ref()] = t
+	m.ready.Removed = slices.DeleteFunc(m.ready.Removed, func(ref offers.TaskRef) bool { return ref == t.Ref() })
 	m.ready.Launched = append(m.ready.Launched, t.Launch)
 	m.dirty[t.Ref()] = true
 	return t
 }
 
-// begin starts a task of which nothing has run, unless it was told to end.
+// begin starts a task of which nothing has run, unless it was told to end. One
+// that was brought back waits for the word of a master, which may know of a
+// later checkpoint than the one that it came from.
 func (m *Machine) begin(t *task, now time.Time) {
+	t.waiting = false
 	switch {
 	case t.Orphan:
 		m.remove(t)
 	case t.Kill != nil:
 		m.finish(t, Report{State: offers.Killed, Reason: t.Kill.Reason, Time: now}, now)
+	case t.restored && m.doubt != "":
+		m.finish(t, Report{State: offers.Gone, Reason: offers.ReasonAgentRestarted, Message: m.doubt + ": nobody can tell whether it has run", Time: now}, now)
+	case t.restored && !m.confirmed:
+		t.waiting = true
 	default:
 		m.ready.Start = append(m.ready.Start, t.Launch)
 	}

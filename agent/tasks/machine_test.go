@@ -389,3 +389,82 @@ func TestLoweredResources(t *testing.T) {
 		t.Errorf("after its end: %s", got)
 	}
 }
+
+// TestWhatWasBroughtBack: of a task that was written down and not started,
+// nothing may have run, or all of it where the record is an older copy.
+func TestWhatWasBroughtBack(t *testing.T) {
+	for _, c := range []struct {
+		what, doubt, first string
+		older              bool
+		steps              []step
+	}{
+		{"the latest", "", "|", false, []step{
+			{"1 back", "| start t, usage"},
+		}},
+		{"it is told to end before it starts", "", "|", false, []step{
+			{"1 refused", "meta /0, removed t, |"},
+		}},
+		{"a doubt", "why", "changed t, |", false, []step{
+			{"1 back", "meta a1/5, | send t gone agent_restarted, usage"},
+			{"2 launch t", "| send t gone agent_restarted"},
+			{"3 launch u", "launched u, changed u, | start u"},
+		}},
+		{"the masters know better", "", "|", true, []step{
+			{"2 launch t", "| send t gone agent_restarted"},
+			{"3 launch u", "launched u, changed u, | start u"},
+		}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			m := New(Config{Total: total(), Host: "h"}, Meta{Agent: "a1", Term: 5, Doubt: c.doubt})
+			m.Restore([]Known{{Launch: Launch{LaunchTask: wire.LaunchTask{Framework: "f", Task: offers.Task{ID: "t"}}}, Progress: Progress{State: offers.Starting}}}, at(0))
+			if got := tell(m.Ready()); got != c.first {
+				t.Errorf("at first: %q", got)
+			}
+			if c.older {
+				answer := &wire.AgentRegistered{AgentID: "a1", Older: true}
+				answer.Master.Term = 5
+				if err := m.Registered(answer, at(1)); err != nil {
+					t.Fatal(err)
+				}
+				if got := tell(m.Ready()); got != "meta a1/5, changed t, | send t gone agent_restarted, usage" {
+					t.Errorf("the answer: %q", got)
+				}
+			}
+			play(t, m, c.steps)
+		})
+	}
+}
+
+// TestNeverStartedInDoubt: a shim that left no trace tells nothing where the
+// folder is an older copy.
+func TestNeverStartedInDoubt(t *testing.T) {
+	for doubt, want := range map[string]string{"": "| start t, usage", "why": "meta a1/5, changed t, | send t gone agent_restarted, usage"} {
+		m := New(Config{Total: total()}, Meta{Agent: "a1", Term: 5, Doubt: doubt})
+		m.Restore([]Known{{Launch: Launch{LaunchTask: wire.LaunchTask{Framework: "f", Task: offers.Task{ID: "t"}}},
+			Progress: Progress{State: offers.Starting, Process: &record.Identity{PID: 1}}}}, at(0))
+		m.Ended(name("t"), How{Exit: record.Exit{Never: true}}, at(0))
+		if doubt == "" {
+			m.Ready()
+		}
+		register(t, m, at(1))
+		if got := tell(m.Ready()); got != want {
+			t.Errorf("doubt %q: %s", doubt, got)
+		}
+	}
+}
+
+// TestLaunchedAgainInOneTurn: a task whose end is acknowledged and that is
+// launched anew before anything was written down is a new task on disk.
+func TestLaunchedAgainInOneTurn(t *testing.T) {
+	m := fresh(t)
+	m.Ready()
+	launch(t, m, at(0), offers.Task{ID: "t"})
+	m.Ended(name("t"), How{}, at(1))
+	m.Ready()
+	p, _ := m.Progress(name("t"))
+	m.Acknowledge([]wire.StatusRef{{TaskRef: name("t"), UpdateID: p.Reports[0].ID}}, at(2))
+	launch(t, m, at(2), offers.Task{ID: "t"})
+	if got, want := tell(m.Ready()), "launched t, changed t, | start t"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -50,9 +50,33 @@ func (m *Machine) Registered(r *wire.AgentRegistered, now time.Time) error {
 	for _, ref := range slices.SortedFunc(maps.Keys(m.tasks), compareRefs) {
 		m.sendAll(m.tasks[ref], now)
 	}
+	m.confirm(r, now)
 	m.ready.Usage = m.ready.Usage || len(m.config.Total.Classes) > 0
 	return nil
 }
+
+// confirm starts what waited for the masters' word, or ends it where they know
+// that the checkpoint is not the latest.
+func (m *Machine) confirm(r *wire.AgentRegistered, now time.Time) {
+	if !m.confirmed && r.Older {
+		m.doubt = cmp.Or(m.doubt, "the masters know of a later checkpoint than the agent's")
+		m.remember() // so that the agent's comes after theirs
+	}
+	m.confirmed = true
+	if m.meta.Doubt != "" {
+		m.meta.Doubt = ""
+		m.remember()
+	}
+	for _, ref := range slices.SortedFunc(maps.Keys(m.tasks), compareRefs) {
+		if t := m.tasks[ref]; t.waiting {
+			m.begin(t, now)
+		}
+	}
+}
+
+// Doubt says why more may have run on this host than the agent knows, "" where
+// it can't.
+func (m *Machine) Doubt() string { return m.doubt }
 
 // Disconnected stops all sending until the next Registered.
 func (m *Machine) Disconnected() {

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -26,6 +27,10 @@ type world struct {
 	ends    map[offers.TaskRef]offers.UpdateID
 	last    map[offers.TaskRef]offers.State // as the master has it
 	pending []wire.TaskStatus
+
+	copied   map[offers.TaskRef]Known // of the disk, some time ago
+	copyMeta Meta
+	older    bool // the masters are to say that the copy is one
 }
 
 func total() offers.Inventory {
@@ -40,7 +45,7 @@ func newWorld(t *rapid.T) *world {
 	return &world{
 		t: t, m: New(Config{Total: total()}, Meta{}), now: time.Unix(1000, 0),
 		disk: map[offers.TaskRef]Known{}, gates: map[offers.TaskRef]bool{}, running: map[offers.TaskRef]bool{},
-		runs: map[offers.TaskRef]int{}, ends: map[offers.TaskRef]offers.UpdateID{}, last: map[offers.TaskRef]offers.State{},
+		copied: map[offers.TaskRef]Known{}, runs: map[offers.TaskRef]int{}, ends: map[offers.TaskRef]offers.UpdateID{}, last: map[offers.TaskRef]offers.State{},
 	}
 }
 
@@ -137,6 +142,28 @@ func (w *world) crash() {
 	}
 }
 
+// copyBack restarts the agent on the copy of its disk. Either it notices by
+// itself or the masters say so. What the copy does not know the masters end,
+// so its name may be launched anew.
+func (w *world) copyBack(t *rapid.T) {
+	w.disk, w.meta = maps.Clone(w.copied), w.copyMeta
+	for ref := range w.runs {
+		k, known := w.disk[ref]
+		if !known {
+			delete(w.runs, ref)
+		}
+		if k.Progress.Process == nil {
+			delete(w.running, ref) // swept
+		}
+	}
+	clear(w.ends)
+	clear(w.last)
+	if w.older = rapid.Bool().Draw(t, "masters notice"); !w.older {
+		w.meta.Doubt = "it is a copy"
+	}
+	w.crash()
+}
+
 func (w *world) ref(t *rapid.T) offers.TaskRef {
 	return offers.TaskRef{
 		Framework: offers.FrameworkID(fmt.Sprintf("f%d", rapid.IntRange(0, 1).Draw(t, "framework"))),
@@ -210,6 +237,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		},
 		"register": func(t *rapid.T) {
 			answer := &wire.AgentRegistered{AgentID: "a1"}
+			answer.Older = w.older
 			answer.Master.Term = w.meta.Term + uint64(rapid.IntRange(0, 1).Draw(t, "later"))
 			if rapid.IntRange(0, 9).Draw(t, "forget") == 0 {
 				answer.Forget = append(answer.Forget, w.ref(t))
@@ -217,6 +245,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			if err := w.m.Registered(answer, w.now); err != nil {
 				t.Fatal(err)
 			}
+			w.older = false
 		},
 		"disconnected": func(*rapid.T) { w.m.Disconnected() },
 		"refused": func(t *rapid.T) {
@@ -228,23 +257,29 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 40).Draw(t, "seconds")) * time.Second)
 			w.m.Tick(w.now)
 		},
+		"copy":       func(*rapid.T) { w.copied, w.copyMeta = maps.Clone(w.disk), w.meta },
+		"copy back":  w.copyBack,
 		"crash":      func(*rapid.T) { w.crash() },
 		"half crash": func(*rapid.T) { w.settle(true); w.crash() },
 	}
 }
 
 func TestMachineKeepsItsPromises(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
-		actions := w.actions()
-		actions[""] = func(t *rapid.T) {
-			for !w.m.ready.Empty() || len(w.m.dirty) > 0 {
-				w.settle(false)
-			}
-			if err := w.m.check(); err != nil {
-				t.Fatal(err)
-			}
+	for range 20 { // of 100 stories each
+		rapid.Check(t, story)
+	}
+}
+
+func story(t *rapid.T) {
+	w := newWorld(t)
+	actions := w.actions()
+	actions[""] = func(t *rapid.T) {
+		for !w.m.ready.Empty() || len(w.m.dirty) > 0 {
+			w.settle(false)
 		}
-		t.Repeat(actions)
-	})
+		if err := w.m.check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Repeat(actions)
 }

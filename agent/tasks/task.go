@@ -66,6 +66,9 @@ type task struct {
 
 	held     bool      // its holding is taken in the room
 	claimed  bool      // it came back with the agent and is counted whether or not it fits
+	restored bool      // it is known from an earlier run of the agent
+	run      string    // marks the end, if it is told in this run; "" in the task's first
+	waiting  bool      // nothing of it has run, and it starts once a master has taken this run
 	prepared bool      // its shim waits for its gate or the task runs, in this run of the agent
 	deadline time.Time // when SIGKILL follows; zero: it was not asked to end, or is killed already
 	resend   time.Time // when its reports are sent again; zero: none wait or no master listens
@@ -97,14 +100,21 @@ func (t *task) overrun() time.Time {
 }
 
 // report appends a report. Its id holds the time of the launch, so that an
-// acknowledgement of an earlier task of the same id means nothing to this one.
+// acknowledgement of an earlier task of the same id means nothing to this one,
+// and where the end of a task that was brought back is told, the time of that:
+// an older copy counts again from where others went on, and may tell another
+// end. What comes before the end is the same again.
 func (t *task) report(r Report) {
 	t.State = r.State
 	if t.Orphan {
 		return
 	}
 	t.Serial++
-	r.ID = offers.UpdateID(strconv.FormatInt(t.Accepted.UnixNano(), 36) + "." + strconv.Itoa(t.Serial))
+	id := strconv.FormatInt(t.Accepted.UnixNano(), 36) + "."
+	if r.State.Terminal() {
+		id += t.run
+	}
+	r.ID = offers.UpdateID(id + strconv.Itoa(t.Serial))
 	t.Reports = append(t.Reports, r)
 }
 

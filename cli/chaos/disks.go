@@ -106,15 +106,19 @@ func damagedCheckpoint(l *lab, r *rand.Rand) (string, error) {
 	return fmt.Sprintf("%s, %d bits of %d KiB: %s", d.name, bits, len(raw)>>10, how), err
 }
 
+func oldCopies(d *daemon) []string {
+	files, _ := filepath.Glob(filepath.Join(d.folder, "checkpoint.db.older-*")) // the pattern is sound
+	return files
+}
+
 func setAside(d *daemon) int {
 	files, _ := filepath.Glob(filepath.Join(d.folder, "checkpoint.db.damaged-*")) // the pattern is sound
 	return len(files)
 }
 
-// olderCheckpoint brings an agent back on a copy of its checkpoint from before
-// its latest launches, as a restored backup would. A copy that knows a launch
-// and not its start makes the agent start it again, which only a number that
-// the masters keep as well could show: so it is not in the deck.
+// olderCheckpoint brings an agent back on a copy of its checkpoint, or of all
+// that it has written down, from before its latest launches, as a restored
+// backup would.
 func olderCheckpoint(l *lab, r *rand.Rand) (string, error) {
 	d, release, err := l.claim(r, l.agents)
 	if err != nil {
@@ -140,5 +144,19 @@ func olderCheckpoint(l *lab, r *rand.Rand) (string, error) {
 	if err := os.WriteFile(path, old, 0o600); err != nil {
 		return d.name, err
 	}
-	return fmt.Sprintf("%s, of %v ago", d.name, age), again(d)
+	what := "the file"
+	if r.IntN(2) == 0 {
+		what = "the folder"
+		if err := os.RemoveAll(filepath.Join(d.folder, "run")); err != nil {
+			return d.name, err
+		}
+	}
+	before := len(oldCopies(d))
+	if err := again(d); err != nil {
+		return d.name, err
+	}
+	if len(oldCopies(d)) == before {
+		return d.name, fmt.Errorf("%s: %s of %v ago was not set aside", d.name, what, age)
+	}
+	return fmt.Sprintf("%s, %s of %v ago", d.name, what, age), nil
 }

@@ -38,7 +38,7 @@ func faults() []fault {
 		{"pause-agent", "agents", 1, pauseAgent},
 		{"restart-agent", "agents", 1, restartAgent},
 		{"damaged-checkpoint", "agents", 1, damagedCheckpoint},
-		{"older-checkpoint", "agents", 0, olderCheckpoint},
+		{"older-checkpoint", "agents", 1, olderCheckpoint},
 		{"full-disk-agent", "agents", 1, fullDiskAgent},
 		{"drain-agent", "agents", 1, drainAgent},
 		{"partition-agent", "network", 1, partitionAgent},

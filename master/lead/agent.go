@@ -55,7 +55,7 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 	for _, t := range m.Tasks {
 		s.known[t.TaskRef] = t
 	}
-	c.Commit(state.Command{RegisterAgent: &state.RegisterAgent{Agent: m.Agent, Time: c.wall()}}, func(r state.Result) {
+	c.Commit(state.Command{RegisterAgent: &state.RegisterAgent{Agent: m.Agent, Time: c.wall(), Epoch: m.Epoch, From: m.From, Doubt: m.Doubt}}, func(r state.Result) {
 		if r.Err != nil {
 			s.known = nil
 			refuse(s.peer, r.Err, request)
@@ -82,7 +82,12 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 	c.match.AgentOnline(a.ID, true)
 	c.note("agent registered", "agent", a.ID, "name", a.Name, "tasks", len(s.known))
 
-	answer := &wire.AgentRegistered{AgentID: a.ID, Master: c.config.Master, Heartbeat: offers.Duration(c.config.AgentHeartbeat())}
+	if a.Older {
+		c.note("agent runs on an older copy of its checkpoint", "agent", a.ID, "name", a.Name)
+	}
+	answer := &wire.AgentRegistered{
+		AgentID: a.ID, Master: c.config.Master, Heartbeat: offers.Duration(c.config.AgentHeartbeat()), Epoch: a.Epoch, Older: a.Older,
+	}
 	for ref := range s.known {
 		if t := c.state().Task(ref); t == nil || t.Agent != a.ID || t.End != nil && t.Acknowledged {
 			answer.Forget = append(answer.Forget, ref)
@@ -92,7 +97,7 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 	s.peer.Send(answer, request)
 	for t := range c.state().LiveTasksOn(a.ID) {
 		listed, has := s.known[t.Ref()]
-		if !has && t.Restored {
+		if !has && (t.Restored || t.Doubtful) {
 			c.lost(t)
 			continue
 		}

@@ -39,16 +39,23 @@ type leader struct {
 	*lead.Core
 	state *state.State
 	now   time.Time
+	term  uint64
 }
 
 func newLeader() *leader {
 	s, _ := state.New().Apply([]state.Command{{Init: &state.Init{ClusterID: "c0de"}}})
 	l := &leader{state: s, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
-	l.Core = lead.New(lead.Config{
-		Master: wire.MasterInfo{Term: 1}, Match: match.Config{OfferTimeout: time.Minute},
-		AgentTimeout: time.Minute, RemovalEvery: time.Second, RemovalBurst: 1,
-	}, s, l.now)
+	l.succeed()
 	return l
+}
+
+// succeed makes another core lead, with nothing but the state.
+func (l *leader) succeed() {
+	l.term++
+	l.Core = lead.New(lead.Config{
+		Master: wire.MasterInfo{Term: l.term}, Match: match.Config{OfferTimeout: time.Minute},
+		AgentTimeout: time.Minute, RemovalEvery: time.Second, RemovalBurst: 1,
+	}, l.state, l.now)
 }
 
 // commit finishes turns until nothing is left to be made durable.
@@ -144,5 +151,91 @@ func TestOnlyACommitRefusesAnID(t *testing.T) {
 	l.commit()
 	if got := last[*wire.ErrorMessage](t, p).Code; got != offers.UnknownFramework {
 		t.Errorf("after the commit it says %s", got)
+	}
+}
+
+// TestAgentOnAnOlderCheckpoint: a task that such an agent does not list may
+// have run, so it ends and is not launched again; one that it lists goes on.
+func TestAgentOnAnOlderCheckpoint(t *testing.T) {
+	for _, c := range []struct {
+		what                string
+		from                uint64
+		doubt, lists, older bool
+		ends                bool
+	}{
+		{"the latest", 5, false, false, false, false},
+		{"a copy", 4, false, false, true, true},
+		{"a copy that knows the task", 4, false, true, true, false},
+		{"a doubt", 5, true, false, false, true},
+	} {
+		l := newLeader()
+		f, fp, _, ap := l.settle()
+		id := last[*wire.AgentRegistered](t, ap).AgentID
+		total := offers.Inventory{Amounts: offers.Amounts{1000}}
+		l.HandleAgent(lead.NewAgent(ap), &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total}, Epoch: 5}, "")
+		l.commit()
+		l.accept(t, f, fp)
+		l.commit()
+		launched := last[*wire.Launch](t, ap).Tasks[0]
+		again := &peer{}
+		m := &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total, Started: l.now}, From: c.from, Epoch: 6, Doubt: c.doubt}
+		if c.lists {
+			m.Tasks = []wire.AgentTask{{TaskRef: offers.TaskRef{Framework: launched.Framework, Task: "t1"}, State: offers.Running}}
+		}
+		fp.got = nil
+		l.HandleAgent(lead.NewAgent(again), m, "")
+		l.commit()
+		if r := last[*wire.AgentRegistered](t, again); r.Older != c.older || r.Epoch < 6 {
+			t.Errorf("%s: the agent hears %+v", c.what, r)
+		}
+		var ended *wire.Update
+		for _, m := range fp.got {
+			if u, ok := m.(*wire.Update); ok {
+				ended = u
+			}
+		}
+		if c.ends != (ended != nil) || c.ends && (ended.Status.State != offers.Gone || ended.Status.Reason != offers.ReasonAgentRestarted) {
+			t.Errorf("%s: the framework hears %+v", c.what, ended)
+		}
+		launches := 0
+		for _, m := range again.got {
+			if _, ok := m.(*wire.Launch); ok {
+				launches++
+			}
+		}
+		if want := map[bool]int{true: 0, false: 1}[c.ends || c.lists]; launches != want {
+			t.Errorf("%s: launched %d times", c.what, launches)
+		}
+	}
+}
+
+// TestOtherEnd: an agent that came back on an older copy tells another end of a
+// task than the one that is durable. It forgets the task then, so a leader that
+// did not see the first end delivers it.
+func TestOtherEnd(t *testing.T) {
+	l := newLeader()
+	f, fp, a, ap := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	launched := last[*wire.Launch](t, ap).Tasks[0]
+	end := func(a *lead.Agent, s offers.State, id offers.UpdateID) {
+		l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: launched.Framework, Status: offers.Status{Task: "t1", State: s, UpdateID: id}}}}, "")
+		l.commit()
+	}
+	end(a, offers.Finished, "u2")
+	l.succeed()
+	ap, fp = &peer{}, &peer{}
+	a, f = lead.NewAgent(ap), lead.NewFramework(fp, func() {})
+	id := slices.Collect(l.state.Agents())[0].ID
+	l.HandleAgent(a, &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: offers.Inventory{Amounts: offers.Amounts{1000}}, Started: l.now},
+		Tasks: []wire.AgentTask{{TaskRef: offers.TaskRef{Framework: launched.Framework, Task: "t1"}, State: offers.Starting}}, Doubt: true}, "")
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: launched.Framework, Name: "f"}}, ""))
+	l.commit()
+	end(a, offers.Gone, "u3")
+	if got := last[*wire.AcknowledgeStatus](t, ap).Acknowledged[0].UpdateID; got != "u3" {
+		t.Errorf("the agent hears that %s is acknowledged", got)
+	}
+	if got := last[*wire.Update](t, fp).Status; got.State != offers.Finished || got.UpdateID != "u2" {
+		t.Errorf("the framework hears %+v", got)
 	}
 }

@@ -19,13 +19,18 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 	switch {
 	case status.Validate() != nil || status.UpdateID == "":
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", in.Task), "")
-	case t == nil || t.Agent != s.id || t.End != nil && (t.Acknowledged || status.State.Terminal() && t.End.UpdateID != status.UpdateID):
+	case t == nil || t.Agent != s.id || t.End != nil && t.Acknowledged:
 		s.acknowledge(ref, status.UpdateID)
 	case t.End == nil && ofPast(status.UpdateID, t.Past):
 		s.acknowledge(ref, status.UpdateID)
 		if status.State.Terminal() {
 			s.relaunch(c, t)
 		}
+	case t.End != nil && status.State.Terminal() && t.End.UpdateID != status.UpdateID:
+		// The agent forgets the task and tells no other end of it, so the one
+		// that counts is the masters' to deliver.
+		s.acknowledge(ref, status.UpdateID)
+		c.deliverEnd(t)
 	case !status.State.Terminal() && c.nobody(ref.Framework):
 		s.acknowledge(ref, status.UpdateID)
 	case !status.State.Terminal() || t.End != nil:
@@ -122,13 +127,17 @@ func (s *Agent) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
 	s.peer.Send(&wire.AcknowledgeStatus{Acknowledged: []wire.StatusRef{{TaskRef: ref, UpdateID: id}}}, "")
 }
 
-// lost ends a task of a restored snapshot that its agent does not know: it may
-// have run to its end since the snapshot was saved, so it is not started again.
+// lost ends a task that its agent does not know where that says nothing: it may
+// have run since the masters' restored snapshot was saved, or since the agent's
+// checkpoint was copied, so it is not started again.
 func (c *Core) lost(t *state.Task) {
-	ref := t.Ref()
+	ref, reason := t.Ref(), offers.ReasonRestored
+	why := "the masters' state was restored from a snapshot, and the agent does not know the task any more"
+	if !t.Restored {
+		reason, why = offers.ReasonAgentRestarted, "the agent does not know the task any more: its host has restarted, or its checkpoint was damaged or replaced by a copy"
+	}
 	c.Commit(state.Command{EndTask: &state.EndTask{Ref: ref, Status: offers.Status{
-		Task: ref.Task, Agent: t.Agent, State: offers.Gone, UpdateID: c.delivery.makeID(), Reason: offers.ReasonRestored,
-		Message: "the masters' state was restored from a snapshot, and the agent does not know the task any more", Time: c.wall(),
+		Task: ref.Task, Agent: t.Agent, State: offers.Gone, UpdateID: c.delivery.makeID(), Reason: reason, Message: why, Time: c.wall(),
 	}}}, func(r state.Result) {
 		for _, t := range r.Ended {
 			if !t.Acknowledged {

@@ -33,8 +33,38 @@ func (tx *tx) registerAgent(c *RegisterAgent) Result {
 		tx.named.Delete([]byte(old.Name))
 		tx.named.Insert([]byte(a.Name), a.ID)
 	}
+	tx.examine(&a, old, c)
 	tx.agents.Insert([]byte(a.ID), &a)
 	return Result{Value: &a}
+}
+
+// olderStep is how far the epoch of an agent moves on when it came back on an
+// older copy: until it has heard of that, no run that begins from the copy
+// comes past it.
+const olderStep = 1 << 32
+
+// examine finds out whether a registration is of a run that may not know all
+// that ran on its host.
+func (tx *tx) examine(a, old *Agent, c *RegisterAgent) {
+	a.Epoch = max(old.Epoch, c.Epoch)
+	if c.Agent.Started.Equal(old.Started) {
+		return
+	}
+	if a.Older = c.From < old.Epoch; a.Older {
+		a.Epoch += olderStep
+	}
+	if a.Older || c.Doubt {
+		tx.doubt(a.ID)
+	}
+}
+
+// doubt marks the living tasks of an agent that may not know all that ran.
+func (tx *tx) doubt(id offers.AgentID) {
+	for _, t := range collect(tx.living, id) {
+		marked := *t
+		marked.Doubtful = true
+		tx.replaceLiving(&marked)
+	}
 }
 
 // newAgent gives an id; other, when not nil, has the name and is gone for it.
@@ -43,7 +73,7 @@ func (tx *tx) newAgent(c *RegisterAgent, other *Agent) (r Result) {
 		r.Gone, r.Ended = tx.loseAgent(other, c.Time)
 	}
 	tx.counters.Agents++
-	a := &Agent{Agent: c.Agent, State: offers.AgentActive, Registered: c.Time, Since: c.Time}
+	a := &Agent{Agent: c.Agent, State: offers.AgentActive, Registered: c.Time, Since: c.Time, Epoch: c.Epoch}
 	a.ID = offers.AgentID(mint(agentLetter, tx.counters.Agents, tx.cluster))
 	tx.agents.Insert([]byte(a.ID), a)
 	tx.named.Insert([]byte(a.Name), a.ID)

@@ -1,7 +1,9 @@
 package state
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -53,6 +55,48 @@ func TestRegisterAgentWithNewDataFolder(t *testing.T) {
 	equal(t, "first end", l.s.Task(ref(f, "t2")).End.State, offers.Finished)
 	equalList(t, "unacknowledged", names(l.s.UnacknowledgedOn(old.ID)), string(f)+":t1", string(f)+":t2")
 	equalList(t, "alive", names(l.s.LiveTasksOn(old.ID)))
+}
+
+// TestOlderCheckpoint registers runs of an agent. What may have run and is not
+// known to the agent must be marked, in every run that may not know it, until
+// one says that it has come past what the masters know.
+func TestOlderCheckpoint(t *testing.T) {
+	l := newLab(t)
+	f := l.framework("f")
+	a := l.agent("one")
+	run := func(n int, from, epoch uint64, doubt bool) *Agent {
+		t.Helper()
+		in := offers.Agent{ID: a.ID, Name: "one", Started: start.Add(time.Duration(n) * time.Second)}
+		return l.do(Command{RegisterAgent: &RegisterAgent{Agent: in, From: from, Epoch: epoch, Doubt: doubt}}).Value.(*Agent)
+	}
+	next := 0
+	marked := func() bool {
+		t.Helper()
+		id := offers.TaskID(fmt.Sprint("t", next))
+		found := l.s.Task(ref(f, id)).Doubtful
+		l.do(end(f, id, offers.Finished))
+		next++
+		l.do(launch(f, offers.TaskID(fmt.Sprint("t", next)), a.ID))
+		return found
+	}
+	l.do(launch(f, "t0", a.ID))
+	step := func(what string, got *Agent, older, doubtful bool) {
+		t.Helper()
+		equal(t, what+": older", got.Older, older)
+		equal(t, what+": its tasks are doubtful", marked(), doubtful)
+	}
+	step("the first run", run(1, 0, 10, false), false, false)
+	step("it connects anew", run(1, 0, 20, false), false, false)
+	step("the next run", run(2, 20, 25, false), false, false)
+	step("a copy from before the second run", run(3, 19, 26, false), true, true)
+	step("it connects anew, since it did not hear of it", run(3, 19, 26, false), true, false)
+	step("the copy is started again", run(4, 26, 27, false), true, true)
+	known := l.s.Agent(a.ID).Epoch
+	step("a run that knows", run(5, known, known+1, false), false, false)
+	step("one with a doubt of its own", run(6, known+1, known+2, true), false, true)
+	step("it connects anew", run(6, known+1, known+3, false), false, false)
+	step("the run after it", run(7, known+3, known+4, false), false, false)
+	equal(t, "a launch takes no doubt over", l.do(Command{Launch: &Launch{Task{Framework: f, Agent: a.ID, Spec: offers.Task{ID: "new"}, Doubtful: true}}}).Value.(*Task).Doubtful, false)
 }
 
 func TestAgentStates(t *testing.T) {

@@ -40,9 +40,16 @@ type (
 	// gone, with its tasks. With the ID of a gone or unknown agent it fails
 	// with unknown_agent, with the name of another one with forbidden. Result:
 	// the *Agent, and in Gone and Ended what it replaced.
+	//
+	// A new run of the agent (another Agent.Started) that says Doubt, or that
+	// began (From) before the Epoch that is known of it, may not know all that
+	// ran there: its living tasks are marked Doubtful.
 	RegisterAgent struct {
 		Agent offers.Agent
 		Time  time.Time
+		Epoch uint64 `cbor:"Epoch,omitempty"` // of its checkpoint; 0: it has none
+		From  uint64 `cbor:"From,omitempty"`  // when the run began
+		Doubt bool   `cbor:"Doubt,omitempty"`
 	}
 	// SetAgentState moves an agent. Gone ends its tasks as gone, and an agent
 	// that is gone stays gone. Active ends a drain. Draining and drained are
@@ -93,7 +100,7 @@ type (
 	// the framework has a task of that id that lives or whose end it has not
 	// acknowledged, with the framework's code when that is not there any more,
 	// and with offer_gone when the agent is not active. Of the task's life
-	// (Kill, End, Acknowledged, Ended, Past, Restored) nothing is taken over. Result: the *Task.
+	// (Kill, End, Acknowledged, Ended, Past, Restored, Doubtful) nothing is taken over. Result: the *Task.
 	Launch struct{ Task Task }
 	// EndTask records the end of a task. The first end wins; an unknown task
 	// is no error. It fails with unknown_task when the status comes from

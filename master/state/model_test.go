@@ -365,9 +365,9 @@ func randomCommand(r *rand.Rand, at time.Time) Command {
 	}
 	switch n := r.IntN(100); {
 	case n < 3:
-		return Command{RegisterAgent: &RegisterAgent{offers.Agent{Name: fmt.Sprint("n", r.IntN(5))}, at}}
+		return Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{Name: fmt.Sprint("n", r.IntN(5))}, Time: at}}
 	case n < 8:
-		return Command{RegisterAgent: &RegisterAgent{offers.Agent{ID: agent(), Name: fmt.Sprint("n", r.IntN(5))}, at}}
+		return Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: agent(), Name: fmt.Sprint("n", r.IntN(5))}, Time: at}}
 	case n < 18:
 		states := []offers.AgentState{offers.AgentActive, offers.AgentActive, offers.AgentDraining, offers.AgentDrained, offers.AgentUnreachable, offers.AgentGone}
 		return Command{SetAgentState: &SetAgentState{agent(), states[r.IntN(len(states))], at}}
@@ -378,7 +378,7 @@ func randomCommand(r *rand.Rand, at time.Time) Command {
 	case n < 26:
 		return Command{DisconnectFramework: &DisconnectFramework{framework(), at.Add(time.Duration(r.IntN(99)) * time.Second)}}
 	case n < 27:
-		return Command{RemoveFramework: &RemoveFramework{framework(), at}}
+		return Command{RemoveFramework: &RemoveFramework{ID: framework(), Time: at}}
 	case n < 55:
 		t := task()
 		return launch(t.Framework, t.Task, agent())

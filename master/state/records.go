@@ -18,6 +18,11 @@ type Agent struct {
 	Resume offers.AgentState
 	// Ended orders gone agents for the bounded history; 0 before.
 	Ended uint64
+	// Epoch is the highest that its checkpoint is known to have come to.
+	Epoch uint64 `cbor:"Epoch,omitempty"`
+	// Older says that its present run began from a copy of its checkpoint from
+	// before Epoch.
+	Older bool `cbor:"Older,omitempty"`
 }
 
 // Framework is one framework as the masters agree on it.
@@ -66,6 +71,10 @@ type Task struct {
 	// became of it since that was saved only its agent can tell, so it is not
 	// launched again.
 	Restored bool `cbor:"Restored,omitempty"`
+	// Doubtful says that the task lived when its agent came back without a
+	// checkpoint that surely knows all that ran. If the agent does not know it,
+	// it may have run, so it is not launched again.
+	Doubtful bool `cbor:"Doubtful,omitempty"`
 }
 
 // Ref names the task in the cluster.

@@ -28,7 +28,7 @@ func (tx *tx) launch(task *Task) Result {
 		tx.history.remove(old.Ended)
 	}
 	t := *task
-	t.Kill, t.End, t.Acknowledged, t.Ended, t.Past, t.Restored = nil, nil, false, 0, "", false
+	t.Kill, t.End, t.Acknowledged, t.Ended, t.Past, t.Restored, t.Doubtful = nil, nil, false, 0, "", false, false
 	if known && old.Agent == t.Agent {
 		t.Past = old.End.UpdateID
 	}

@@ -1,9 +1,11 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,9 +13,13 @@ import (
 
 // The files of one task's folder.
 const (
-	StartedFile = "started.json" // a Started; there once the gate was open
-	ExitFile    = "exit.json"    // an Exit; there once the task has ended
+	StartedFile = "started" // a Started; there once the gate was open
+	ExitFile    = "exit"    // an Exit; there once the task has ended
 )
+
+// NoRoom is the exit status of a shim that started nothing, because it could
+// not have written down how that ends.
+const NoRoom = 28
 
 // The file descriptors that a shim finds open.
 const (
@@ -52,6 +58,7 @@ type Started struct {
 // Exit is how a task ended. Exactly one of Never, Error, Signal and (with all
 // of them empty) Code tells.
 type Exit struct {
+	Shim   Identity  `json:"shim"`             // who tells it
 	Never  bool      `json:"-"`                // nothing of it has run; told by the absence of any record
 	Error  string    `json:"error,omitempty"`  // the program could not be started
 	Signal string    `json:"signal,omitempty"` // that ended it, "SIGKILL"
@@ -60,14 +67,38 @@ type Exit struct {
 	Time   time.Time `json:"time"`
 }
 
-// Write puts v into dir under name, atomically, and (sync) onto the disk.
+// A record's file holds a checksum over the name of its folder, its own name
+// and the JSON, as eight hexadecimal digits and a space, and then the JSON. So
+// a flipped bit shows, and so does a record of another task.
+const sealed = 8 + 1
+
+// room is what Reserve allocates: more than any record takes, unless a path in
+// an error is very long.
+const room = 4096
+
+// ErrDamaged says that a record is not what was written.
+var ErrDamaged = errors.New("the record is damaged")
+
+// Reserve takes the room for a record of that name, so that it can be written
+// on a disk that has become full.
+func Reserve(dir, name string) error {
+	f, err := os.OpenFile(temporary(dir, name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, room))
+	return errors.Join(err, f.Close())
+}
+
+// Write puts v into dir under name, atomically, and (sync) onto the disk. It
+// uses the room that was reserved.
 func Write(dir, name string, v any, sync bool) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	temp := filepath.Join(dir, name+".new")
-	if err := writeFile(temp, data, sync); err != nil {
+	temp := temporary(dir, name)
+	if err := writeFile(temp, append(seal(dir, name, data), data...), sync); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, filepath.Join(dir, name)); err != nil {
@@ -83,26 +114,43 @@ func Write(dir, name string, v any, sync bool) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
+func temporary(dir, name string) string { return filepath.Join(dir, name+".new") }
+
+func seal(dir, name string, data []byte) []byte {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Checksum([]byte(filepath.Base(dir)+"/"+name+"/"), castagnoli)
+	return fmt.Appendf(nil, "%08x ", crc32.Update(sum, castagnoli, data))
+}
+
+// writeFile writes over what is there before it cuts the rest off.
 func writeFile(path string, data []byte, sync bool) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
+	if err == nil {
+		err = f.Truncate(int64(len(data)))
+	}
 	if err == nil && sync {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
 }
 
-// Read reads what Write wrote. A file that is not there is os.ErrNotExist.
+// Read reads what Write wrote. A file that is not there is os.ErrNotExist, one
+// that holds something else ErrDamaged.
 func Read(dir, name string, v any) error {
-	data, err := os.ReadFile(filepath.Join(dir, name))
+	path := filepath.Join(dir, name)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("%s is damaged: %w", filepath.Join(dir, name), err)
+	if len(data) < sealed || !bytes.Equal(data[:sealed], seal(dir, name, data[sealed:])) {
+		return fmt.Errorf("%s: %w", path, ErrDamaged)
+	}
+	if err := json.Unmarshal(data[sealed:], v); err != nil {
+		return fmt.Errorf("%s: %w: %w", path, ErrDamaged, err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,9 +23,14 @@ func main() {
 	}
 	if err := supervise(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "shim:", err)
+		if errors.Is(err, errNoRoom) {
+			os.Exit(record.NoRoom)
+		}
 		os.Exit(1)
 	}
 }
+
+var errNoRoom = errors.New("the record of the task can't be written")
 
 // supervise sees one task from its start to its record.
 func supervise(dir string) error {
@@ -41,9 +47,13 @@ func supervise(dir string) error {
 	if err != nil {
 		return err
 	}
+	// The room is taken while nothing can be lost yet.
+	if err := record.Reserve(dir, record.ExitFile); err != nil {
+		return fmt.Errorf("%w: %w", errNoRoom, err)
+	}
 	// Written before the start: a folder without it is of a task that never ran.
 	if err := record.Write(dir, record.StartedFile, record.Started{Shim: self}, false); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errNoRoom, err)
 	}
 	prefer(taskScore)
 	pid, err := start(spec)
@@ -52,12 +62,31 @@ func supervise(dir string) error {
 		fmt.Fprintln(os.Stderr, "shim:", err) // the agent can do without it
 	}
 	if err != nil {
-		return record.Write(dir, record.ExitFile, record.Exit{Error: err.Error(), Time: time.Now().UTC()}, true)
+		return leave(dir, record.Exit{Shim: self, Error: err.Error(), Time: time.Now().UTC()})
 	}
 	protect()
 	exit := wait(pid, orders)
-	exit.OOM = oomKilled(spec.OOM)
-	return record.Write(dir, record.ExitFile, exit, true)
+	exit.Shim, exit.OOM = self, oomKilled(spec.OOM)
+	return leave(dir, exit)
+}
+
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+// leave writes down how the task ended. Nobody else knows it, so a disk that is
+// full in spite of the room that was taken, or broken, is tried again for as
+// long as it takes; until then the task counts as running. A folder that is
+// gone has nobody who would ask.
+func leave(dir string, exit record.Exit) error {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		err := record.Write(dir, record.ExitFile, exit, true)
+		if err == nil || errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		time.Sleep(pause)
+	}
 }
 
 // gate waits for the specification.
@@ -110,17 +139,16 @@ func announce(dir string, self record.Identity, pid int, failed error) error {
 	answer := os.NewFile(record.AnswerFD, "answer")
 	defer answer.Close()
 	started := record.Started{Shim: self}
+	var written error
 	if failed != nil {
 		started.Error = failed.Error()
 	} else {
 		// A task that has ended already has no start time any more; its
 		// record will say so.
 		started.Task, _ = record.Identify(pid)
-		if err := record.Write(dir, record.StartedFile, started, false); err != nil {
-			return err
-		}
+		written = record.Write(dir, record.StartedFile, started, false)
 	}
-	return json.NewEncoder(answer).Encode(started)
+	return errors.Join(written, json.NewEncoder(answer).Encode(started))
 }
 
 // taskScore makes the kernel choose the task before its shim when their

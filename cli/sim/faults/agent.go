@@ -22,11 +22,14 @@ type agent struct {
 	ticks   int        // marks the last planned tick
 
 	// On the host: outlives the agent's process.
-	disk  disk
-	boots int
-	pids  int
-	procs map[offers.TaskRef]*proc
-	stray [][]byte // orders of earlier connections, to come late
+	disk    disk
+	copies  []disk  // of the disk, taken now and then
+	witness *uint64 // the epoch that it knows; nil: there is none
+	from    uint64  // the epoch that this run began from
+	boots   int
+	pids    int
+	procs   map[offers.TaskRef]*proc
+	stray   [][]byte // orders of earlier connections, to come late
 }
 
 // agentLink is the connection to a master.
@@ -40,6 +43,8 @@ type agentLink struct {
 // disk is the agent's checkpoint: what was committed.
 type disk struct {
 	meta     tasks.Meta
+	epoch    uint64 // counts the commits
+	known    uint64 // the epoch that the masters had committed
 	launches map[offers.TaskRef]tasks.Launch
 	progress map[offers.TaskRef]tasks.Progress
 }
@@ -51,6 +56,7 @@ type proc struct {
 	open    bool // its gate was opened: it ran
 	exited  bool
 	lost    bool // its shim died
+	bare    bool // its record is gone with its folder
 	exit    record.Exit
 	stopped bool // it was asked to end
 }
@@ -78,16 +84,20 @@ func newDisk() disk {
 // recover brings the machine to where the last run left it.
 func (a *agent) recover() {
 	now := a.time()
+	a.self.Started = epoch.Add(a.w.now)
+	a.open()
 	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Host: a.name}, a.disk.meta)
-	var known []tasks.Known
-	refs := slices.SortedFunc(maps.Keys(a.disk.launches), compareRefs)
-	for _, ref := range refs {
-		known = append(known, tasks.Known{Launch: a.disk.launches[ref], Progress: a.disk.progress[ref]})
-	}
+	known := a.known()
 	a.machine.Restore(known, now)
 	for _, ref := range slices.SortedFunc(maps.Keys(a.procs), compareRefs) {
 		// A shim whose gate was never opened goes with the agent that held it.
-		if p := a.procs[ref]; !p.open || a.disk.progress[ref].Process == nil {
+		p := a.procs[ref]
+		k := slices.IndexFunc(known, func(k tasks.Known) bool { return k.Launch.Ref() == ref })
+		if p.open && k < 0 && !p.exited && !p.lost && !p.bare {
+			a.w.tell(a.name, "ends %s, which it does not know", ref)
+			a.machine.Lost(ref, "it is not in the checkpoint", now)
+		}
+		if !p.open || k < 0 || known[k].Progress.Process == nil {
 			delete(a.procs, ref)
 		}
 	}
@@ -103,13 +113,28 @@ func (a *agent) recover() {
 	}
 }
 
+// known returns what was written down. A shim that lies there though nothing
+// should have run is of a time that the checkpoint does not know.
+func (a *agent) known() []tasks.Known {
+	var known []tasks.Known
+	for _, ref := range slices.SortedFunc(maps.Keys(a.disk.launches), compareRefs) {
+		k := tasks.Known{Launch: a.disk.launches[ref], Progress: a.disk.progress[ref]}
+		p := a.procs[ref]
+		if p != nil && p.open && !p.bare && k.Progress.Process == nil && !k.Progress.State.Terminal() && p.launch.Accepted.Equal(k.Launch.Accepted) {
+			k.Progress.Process = &p.id
+		}
+		known = append(known, k)
+	}
+	return known
+}
+
 // adopt finds a process of an earlier run again.
 func (a *agent) adopt(ref offers.TaskRef, id record.Identity) {
 	p := a.procs[ref]
 	switch {
 	case id.Boot != a.bootID():
 		a.after(0, func() { a.finish(ref, tasks.How{Rebooted: true}) })
-	case p == nil || p.id != id:
+	case p == nil || p.id != id || p.bare && p.exited:
 		a.after(0, func() { a.finish(ref, tasks.How{Exit: record.Exit{Never: true}}) })
 	case p.exited || p.lost:
 		a.after(a.w.between(0, 50*time.Millisecond), func() { a.finish(ref, p.how()) })
@@ -142,6 +167,7 @@ func (a *agent) act() bool {
 		if a.stumble(0.002) {
 			return false
 		}
+		*a.witness = a.disk.epoch
 		if !a.carryOut(&r) {
 			return false
 		}
@@ -182,6 +208,11 @@ func (a *agent) carryOut(r *tasks.Ready) bool {
 }
 
 func (a *agent) commit(r *tasks.Ready) {
+	if !r.Durable() {
+		return
+	}
+	a.disk.epoch++
+	a.keepCopy()
 	if r.Meta != nil {
 		a.disk.meta = *r.Meta
 	}
@@ -234,7 +265,10 @@ func (a *agent) connect() {
 	self.ID = a.machine.Meta().Agent
 	sequence, list := a.machine.Register()
 	a.w.judge.registers(a, list)
-	a.send(&wire.RegisterAgent{Agent: self, Sequence: sequence, Tasks: list})
+	a.send(&wire.RegisterAgent{
+		Agent: self, Sequence: sequence, Tasks: list,
+		Epoch: a.disk.epoch, From: a.from, Doubt: a.machine.Meta().Doubt != "",
+	})
 	a.after(10*time.Second, func() {
 		if a.link == link && !link.registered {
 			a.hangup()
@@ -311,6 +345,11 @@ func (a *agent) answered(link *agentLink, m wire.Message) {
 			a.w.tell(a.name, "does not believe it: %v", err)
 			a.hangup()
 			return
+		}
+		a.disk.known = m.Epoch
+		if m.Older {
+			a.w.tell(a.name, "hears that it runs on an older copy")
+			a.disk.epoch = max(a.disk.epoch, m.Epoch)
 		}
 		link.registered, link.interval = true, m.Heartbeat.Std()
 		a.beat(link)

@@ -122,8 +122,9 @@ func (a *agent) reboot(down time.Duration, wiped bool) {
 	a.stop()
 	a.boots++
 	clear(a.procs)
+	a.witness = nil
 	if wiped {
-		a.disk, a.stray = newDisk(), nil
+		a.disk, a.stray, a.copies = newDisk(), nil, nil
 	}
 	a.w.after(down, a.boot)
 }

@@ -35,6 +35,7 @@ func (w *world) strike() {
 		{3, "host restarted", func() bool { return w.restart(false) }},
 		{1, "host restarted with a new disk", func() bool { return w.restart(true) }},
 		{4, "task's shim killed", w.killShim},
+		{3, "older copy of a checkpoint", w.olderCopy},
 		{8, "framework killed", func() bool { return w.kill(&pick(w, w.frameworks).process) }},
 		{1, "framework left for good", w.leave},
 		{1, "framework torn down", w.tearDown},

@@ -1,0 +1,174 @@
+package agent_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/agent"
+	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
+	"github.com/ringmaster-project/ringmaster/agent/tasks"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// copyOf returns the checkpoint as it is between two writes.
+func copyOf(t *testing.T, path string) []byte {
+	t.Helper()
+	for range 1000 {
+		one, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if two, err := os.ReadFile(path); err == nil && bytes.Equal(one, two) {
+			return one
+		}
+	}
+	t.Fatal("the checkpoint never stands still")
+	return nil
+}
+
+// TestCopiedFolder brings an agent back on a copy of its checkpoint from
+// when all tasks were written down and few had started. However much of the
+// folder is from then, and whatever has become of the witness: no task starts
+// twice, and each has an end.
+func TestCopiedFolder(t *testing.T) {
+	const count = 40
+	for what, c := range map[string]struct {
+		back func(dir string) error // what else is older
+		runs bool                   // the tasks are found and go on
+	}{
+		"the file":                         {func(string) error { return nil }, true},
+		"the file, and no witness":         {removeWitness, true},
+		"the folder":                       {removeRuns, false},
+		"the folder, and no witness":       {func(dir string) error { return errors.Join(removeRuns(dir), removeWitness(dir)) }, false},
+		"the file, after the tasks' ends":  {func(string) error { <-time.After(1500 * time.Millisecond); return nil }, true},
+		"the folder, after the tasks' end": {func(dir string) error { <-time.After(1500 * time.Millisecond); return removeRuns(dir) }, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			m, dir, logs := newMaster(t), t.TempDir(), t.TempDir()
+			h := run(t, wide(config(t, dir, m)))
+			l, _ := m.welcome("a1", 1)
+			var list []offers.Task
+			for n := range count {
+				id := offers.TaskID(fmt.Sprintf("t%d", n))
+				list = append(list, shell(id, fmt.Sprintf("echo started >> %s/%s; sleep 1; exit 3", logs, id)))
+			}
+			l.launch(1, list...)
+			await(t, filepath.Join(logs, "t0"))
+			path := filepath.Join(dir, "checkpoint.db")
+			old := copyOf(t, path)
+			for n := range count {
+				await(t, filepath.Join(logs, fmt.Sprintf("t%d", n)))
+			}
+			if err := h.stop(); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.WriteFile(path, old, 0o600), c.back(dir)); err != nil {
+				t.Fatal(err)
+			}
+			again := run(t, wide(config(t, dir, m)))
+			l, register := m.welcome("a1", 2)
+			if !register.Doubt || len(register.Tasks) != count {
+				t.Errorf("it registers with doubt %v and %d tasks", register.Doubt, len(register.Tasks))
+			}
+			gone := 0
+			for _, task := range list {
+				s := l.end(task.ID)
+				switch {
+				case s.State == offers.Gone && s.Reason == offers.ReasonAgentRestarted:
+					gone++
+				case s.State != offers.Failed || s.ExitCode == nil || *s.ExitCode != 3:
+					t.Errorf("%s ended %+v", task.ID, s)
+				}
+				if log := await(t, filepath.Join(logs, string(task.ID))); log != "started" {
+					t.Errorf("%s: starts %q", task.ID, log)
+				}
+			}
+			if c.runs != (gone == 0) {
+				t.Errorf("%d tasks of %d are gone", gone, count)
+			}
+			if err := again.stop(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestMastersKnowBetter: where nothing on the host shows that the checkpoint is
+// a copy, the masters' word keeps what it brought along from starting.
+func TestMastersKnowBetter(t *testing.T) {
+	for _, older := range []bool{false, true} {
+		m, dir, logs := newMaster(t), t.TempDir(), t.TempDir()
+		c := config(t, dir, m)
+		writeIntent(t, c, "t", "echo started >> "+logs+"/t")
+		h := run(t, c)
+		l, register := m.next()
+		if register.Doubt || register.From == 0 || register.Epoch <= register.From || len(register.Tasks) != 1 {
+			t.Errorf("it registers as %+v", register)
+		}
+		answer := &wire.AgentRegistered{AgentID: "a1", Heartbeat: offers.Duration(time.Hour), Older: older, Epoch: 1 << 32}
+		answer.Master.Term = 1
+		l.say(answer)
+		if s := l.end("t"); (s.State == offers.Gone) != older {
+			t.Errorf("older %v: it ended %+v", older, s)
+		}
+		if _, err := os.Stat(filepath.Join(logs, "t")); (err == nil) == older {
+			t.Errorf("older %v: whether it started: %v", older, err)
+		}
+		if err := h.stop(); err != nil {
+			t.Fatal(err)
+		}
+		again := run(t, c)
+		_, register = m.next()
+		if (register.From > 1<<32) != older {
+			t.Errorf("older %v: the next run comes from %d", older, register.From)
+		}
+		if err := again.stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writeIntent leaves a checkpoint with a task of which nothing has run.
+func writeIntent(t *testing.T, c agent.Config, id offers.TaskID, script string) {
+	t.Helper()
+	place := checkpoint.Place{Path: filepath.Join(c.DataDir, "checkpoint.db"), Agent: c.Name}
+	sum := sha256.Sum256([]byte(c.DataDir))
+	place.Witness = filepath.Join(c.RuntimeDir, "ringmaster-agent-"+hex.EncodeToString(sum[:8]))
+	s, _, err := checkpoint.Open(place, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := tasks.Launch{LaunchTask: wire.LaunchTask{Framework: "f1", Task: shell(id, script)}, Accepted: time.Now()}
+	err = s.Commit(checkpoint.Change{
+		Meta: &tasks.Meta{Agent: "a1", Term: 1}, Launched: []tasks.Launch{l},
+		Progress: map[offers.TaskRef]tasks.Progress{l.Ref(): {State: offers.Starting}},
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wide gives the agent room for many tasks.
+func wide(c agent.Config) agent.Config {
+	c.Resources = "cpus=100,mem=100GiB,disk=10GiB"
+	return c
+}
+
+func removeRuns(dir string) error { return os.RemoveAll(filepath.Join(dir, "run")) }
+
+func removeWitness(dir string) error {
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "ringmaster-agent-*"))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("%d witnesses: %w", len(found), err)
+	}
+	return os.Remove(found[0])
+}
