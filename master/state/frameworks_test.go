@@ -56,7 +56,7 @@ func TestRemoveFramework(t *testing.T) {
 	equal(t, "unacknowledged", l.s.Counts().Unacknowledged, 0)
 	equal(t, "not in the history", l.s.Framework(f).Ended, 0)
 
-	l.do(Command{RemoveFramework: &RemoveFramework{f, at}})
+	l.do(Command{RemoveFramework: &RemoveFramework{ID: f, Time: at}})
 	l.refused(offers.FrameworkRemoved, Command{RegisterFramework: &RegisterFramework{ID: f}})
 	l.refused(offers.FrameworkRemoved, Command{DisconnectFramework: &DisconnectFramework{f, at}})
 	l.refused(offers.FrameworkRemoved, Command{Put: &Put{Framework: f, Key: "k"}})
