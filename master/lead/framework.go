@@ -98,6 +98,7 @@ func (s *Framework) admitted(c *Core, f *state.Framework, request string) {
 		old.ended = true
 		refuse(old.peer, offers.Errorf(offers.FailedOver, "another connection registered as framework %s", f.ID), "")
 		old.peer.End("failed over")
+		c.delivery.pauseAll(f.ID)
 	}
 	s.id, s.user = f.ID, f.User
 	c.frameworks[f.ID] = s

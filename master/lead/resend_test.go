@@ -120,3 +120,27 @@ func TestUpdatesAreResentOnTime(t *testing.T) {
 		t.Fatalf("resent after %v, want %v", gaps, want)
 	}
 }
+
+// Who takes over begins with the shortest pause, however long the instance
+// before it has said nothing.
+func TestTheNextInstanceIsResentSoon(t *testing.T) {
+	r := newRig()
+	r.running(t)
+	for range 4 {
+		r.now = r.next
+		r.turn()
+	}
+	box := &mailbox{}
+	f := lead.NewFramework(box, func() {})
+	for one := range r.state.Frameworks() {
+		r.turn(func() {
+			r.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: one.ID, Name: "f", Role: "r"}}, ""))
+		})
+	}
+	if n := len(take[*wire.Update](box)); n != 1 {
+		t.Fatalf("%d updates at first, want 1", n)
+	}
+	if pause := r.next.Sub(r.now); pause != time.Second {
+		t.Fatalf("it is resent after %s, want 1s", pause)
+	}
+}

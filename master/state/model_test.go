@@ -222,7 +222,7 @@ func (m *model) remove(c *RemoveFramework) offers.Code {
 	if !ok {
 		return offers.UnknownFramework
 	}
-	if f.Removed {
+	if f.Removed || c.Overdue && (f.Deadline.IsZero() || f.Deadline.After(c.Time)) {
 		return ""
 	}
 	f.Removed, f.Deadline = true, time.Time{}
@@ -378,7 +378,7 @@ func randomCommand(r *rand.Rand, at time.Time) Command {
 	case n < 26:
 		return Command{DisconnectFramework: &DisconnectFramework{framework(), at.Add(time.Duration(r.IntN(99)) * time.Second)}}
 	case n < 27:
-		return Command{RemoveFramework: &RemoveFramework{ID: framework(), Time: at}}
+		return Command{RemoveFramework: &RemoveFramework{ID: framework(), Time: at, Overdue: r.IntN(3) == 0}}
 	case n < 55:
 		t := task()
 		return launch(t.Framework, t.Task, agent())
