@@ -82,7 +82,9 @@ func (a *author) run(ctx context.Context) {
 		if a.tend(); a.client == nil {
 			continue
 		}
-		a.obey(ctx)
+		if a.obey(ctx); a.client == nil {
+			continue
+		}
 		event, err := a.next(ctx, a.client)
 		switch {
 		case err != nil:
