@@ -19,6 +19,7 @@ const (
 	answerTimeout    = 10 * time.Second
 	defaultHeartbeat = 15 * time.Second
 	maxRedirects     = 4
+	dialPatience     = 3 * time.Second // for one address: a master that is stopped says nothing
 	// masterSilence is after how long without a sign of life the leader is
 	// left, for one that was stopped or cut off; pings go every 5 s.
 	masterSilence = 15 * time.Second
@@ -95,7 +96,7 @@ func (a *Agent) reach(ctx context.Context, master string) (*wire.Conn, error) {
 	url := scheme + master + wire.AgentPath
 	var elsewhere *wire.RedirectError
 	for range maxRedirects {
-		link, err := wire.Dial(ctx, url, wire.AgentProtocol, a.config.Door.Header(), a.config.Door.ClientTLS(), wire.Options{Silence: masterSilence})
+		link, err := a.dial(ctx, url)
 		switch {
 		case err == nil:
 			return link, nil
@@ -108,6 +109,12 @@ func (a *Agent) reach(ctx context.Context, master string) (*wire.Conn, error) {
 		}
 	}
 	return nil, fmt.Errorf("dial %s: the masters send the agent from one to the other: %w", master, elsewhere)
+}
+
+func (a *Agent) dial(ctx context.Context, url string) (*wire.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialPatience)
+	defer cancel()
+	return wire.Dial(ctx, url, wire.AgentProtocol, a.config.Door.Header(), a.config.Door.ClientTLS(), wire.Options{Silence: masterSilence})
 }
 
 // converse hands what a master says to the loop until the connection ends. It

@@ -3,9 +3,11 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"net"
 	"testing"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
@@ -36,5 +38,28 @@ func TestWaitStaysShortWhileMastersElect(t *testing.T) {
 		if wait != c.want {
 			t.Errorf("%s: %v; want %v", c.name, wait, c.want)
 		}
+	}
+}
+
+// TestStoppedMasterIsPassedBy: a master that is stopped takes the connection
+// and says nothing. The next one is not kept waiting for as long as a
+// handshake may take.
+func TestStoppedMasterIsPassedBy(t *testing.T) {
+	t.Parallel()
+	stopped, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stopped.Close()
+	open, err := door.Open(door.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &Agent{config: Config{Door: open}}
+	began := time.Now()
+	_, err = a.reach(t.Context(), stopped.Addr().String())
+	var late net.Error
+	if took := time.Since(began); !errors.As(err, &late) || !late.Timeout() || took > 2*dialPatience {
+		t.Errorf("after %v: %v", took, err)
 	}
 }

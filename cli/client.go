@@ -41,6 +41,7 @@ const patience = 10 * time.Second
 // concurrent use.
 type client struct {
 	masters []string // host:port, the one that answered last in front
+	heard   string   // host:port that answered the last request
 	door    *door.Door
 	scheme  string
 	http    *http.Client
@@ -93,6 +94,36 @@ func (cl *client) follow(r *http.Request, via []*http.Request) error {
 	for k, v := range cl.door.Header() {
 		r.Header[k] = v
 	}
+	if cl.silent(r.Context(), r.URL.Host) != nil {
+		return offers.Errorf(offers.Unavailable, "the master at %s says that %s leads, which does not answer", via[len(via)-1].URL.Host, r.URL.Host)
+	}
+	return nil
+}
+
+// probePatience is after how long a master that does not even say that it lives is
+// passed by.
+const probePatience = time.Second
+
+// silent returns an error for a master that is stopped or cut off: it takes
+// connections and says nothing, which a request that may take long does not
+// tell. One that answered last, or refuses to be asked, is not silent.
+func (cl *client) silent(ctx context.Context, host string) error {
+	if host == cl.heard {
+		return nil
+	}
+	within, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(within, http.MethodGet, cl.scheme+"://"+host+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := cl.http.Transport.RoundTrip(r)
+	if err == nil {
+		return resp.Body.Close()
+	}
+	if within.Err() != nil {
+		return err
+	}
 	return nil
 }
 
@@ -140,7 +171,7 @@ func (cl *client) round(ctx context.Context, method, path string, body []byte) (
 	var refusal error
 	var silence error
 	for i, m := range cl.masters {
-		resp, err := cl.ask(ctx, m, method, path, body)
+		resp, err := cl.tryOne(ctx, m, method, path, body)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -166,6 +197,21 @@ func (cl *client) round(ctx context.Context, method, path string, body []byte) (
 		return nil, refusal
 	}
 	return nil, cl.nobody(silence)
+}
+
+// tryOne asks one master, unless it is silent and there are others to ask.
+func (cl *client) tryOne(ctx context.Context, master, method, path string, body []byte) (*http.Response, error) {
+	if len(cl.masters) > 1 {
+		if err := cl.silent(ctx, master); err != nil {
+			return nil, err
+		}
+	}
+	resp, err := cl.ask(ctx, master, method, path, body)
+	cl.heard = ""
+	if err == nil {
+		cl.heard = resp.Request.URL.Host
+	}
+	return resp, err
 }
 
 func (cl *client) ask(ctx context.Context, master, method, path string, body []byte) (*http.Response, error) {

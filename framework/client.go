@@ -29,6 +29,8 @@ type Client struct {
 	done   chan struct{} // closed when the goroutine that Connect started has ended
 	first  chan struct{} // closed at the first registration
 
+	dialling sync.WaitGroup // goroutines of run that try to connect
+
 	more chan struct{} // capacity 1: an event is there, or the end
 	room chan struct{} // capacity 1: the queue has room again
 

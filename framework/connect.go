@@ -17,7 +17,6 @@ const (
 	firstPause    = 50 * time.Millisecond
 	longestPause  = 3 * time.Second
 	electionPause = 250 * time.Millisecond // the longest while masters elect
-	dialPatience  = 3 * time.Second        // for one address
 	maxRedirects  = 4                      // in a row, before it pauses
 	tickPeriod    = time.Second
 )
@@ -71,27 +70,21 @@ func (s *search) after(err error) time.Duration {
 // for the next leader.
 func (c *Client) run(ctx context.Context) {
 	defer close(c.done)
+	defer c.dialling.Wait()
 	s := search{pause: firstPause}
 	for ctx.Err() == nil && c.ending() == nil {
-		at := s.address(c.config.Masters)
-		link, err := c.open(ctx, at)
-		if err == nil {
-			var registered bool
-			registered, err = c.serve(ctx, link)
-			if registered {
-				s = search{turn: s.turn, lost: at, pause: firstPause}
-			}
+		link, at := c.reach(ctx, &s)
+		if link == nil {
+			continue
+		}
+		registered, err := c.serve(ctx, link)
+		if registered {
+			s = search{turn: s.turn, lost: at, pause: firstPause}
 		}
 		c.failed(at, err)
 		c.sleep(ctx, s.after(err))
 	}
 	c.stop()
-}
-
-func (c *Client) open(ctx context.Context, at string) (wire.Link, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialPatience)
-	defer cancel()
-	return c.config.Dial(ctx, at)
 }
 
 // failed notes why a try failed, and ends the client when no other can do.

@@ -39,6 +39,7 @@ type author struct {
 	manner  manner
 	gpu     bool
 	masters []string // its edges
+	dial    func(context.Context, string) (wire.Link, error)
 	book    *recorder
 	work    *work
 	log     hclog.Logger
@@ -66,6 +67,7 @@ type launched struct {
 type order struct {
 	stall time.Duration // read nothing for so long
 	usurp bool          // a second instance takes over from the first
+	crash func() func() // breaks the client's connections; what it returns mends its ways
 	done  chan error
 }
 
@@ -80,7 +82,9 @@ func (a *author) run(ctx context.Context) {
 		if a.tend(); a.client == nil {
 			continue
 		}
-		a.obey(ctx)
+		if a.obey(ctx); a.client == nil {
+			continue
+		}
 		event, err := a.next(ctx, a.client)
 		switch {
 		case err != nil:
@@ -111,7 +115,7 @@ func (a *author) config() framework.Config {
 		timeout = offers.Duration(ghostFailover)
 	}
 	return framework.Config{
-		Masters: a.masters, Queue: 16, Logger: a.log,
+		Masters: a.masters, Dial: a.dial, Queue: 16, Logger: a.log,
 		Info: wire.FrameworkInfo{ID: a.id, Name: a.name, Role: offers.Role("chaos/" + string(a.manner)), FailoverTimeout: &timeout},
 	}
 }
@@ -247,6 +251,13 @@ func (a *author) obey(ctx context.Context) {
 		switch {
 		case a.client == nil:
 			o.done <- errors.New("it is not connected")
+		case o.crash != nil:
+			heal := o.crash()
+			a.client.Close()
+			a.client = nil
+			heal()
+			a.note(left, "killed")
+			o.done <- nil
 		case o.usurp:
 			o.done <- a.usurp(ctx)
 		default:

@@ -23,6 +23,7 @@ var checks = []struct{ name, says string }{
 	{"over-commit", "what is used and offered of an agent, and what really runs there, is never more than it has"},
 	{"removed", "nothing of a removed framework or of an ended task still runs"},
 	{"known", "what was accepted is never unknown later"},
+	{"linear", "offers, registrations and stores behaved as if one master did one thing at a time"},
 	{"comes back", "every daemon comes back after its fault, and none ends by itself"},
 	{"quiet", "after the healing everything comes to rest"},
 }

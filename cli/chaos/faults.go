@@ -32,6 +32,10 @@ func faults() []fault {
 		{"kill-follower", "masters", 1, killFollower},
 		{"kill-all-masters", "masters", 1, killAllMasters},
 		{"pause-leader", "masters", 1, pauseLeader},
+		{"pause-follower", "masters", 1, pauseFollower},
+		{"transfer-leader", "masters", 2, transferLeader},
+		{"replace-master", "masters", 1, replaceMaster},
+		{"fsync-error-master", "masters", 1, fsyncErrorMaster},
 		{"restart-master", "masters", 1, restartMaster},
 		{"full-disk-master", "masters", 1, fullDiskMaster},
 		{"kill-agent", "agents", 2, killAgent},
@@ -40,6 +44,7 @@ func faults() []fault {
 		{"damaged-checkpoint", "agents", 1, damagedCheckpoint},
 		{"older-checkpoint", "agents", 1, olderCheckpoint},
 		{"full-disk-agent", "agents", 1, fullDiskAgent},
+		{"fsync-error-agent", "agents", 1, fsyncErrorAgent},
 		{"drain-agent", "agents", 1, drainAgent},
 		{"partition-agent", "network", 1, partitionAgent},
 		{"partition-leader", "network", 1, partitionLeader},
@@ -47,6 +52,7 @@ func faults() []fault {
 		{"delay", "network", 1, delayEverything},
 		{"reset-connections", "network", 1, resetConnections},
 		{"partition-framework", "frameworks", 1, partitionFramework},
+		{"kill-framework", "frameworks", 2, killFramework},
 		{"slow-reader", "frameworks", 1, slowReader},
 		{"framework-failover", alone, 1, frameworkFailover},
 	}
@@ -119,13 +125,9 @@ func killLeader(l *lab, r *rand.Rand) (string, error) {
 }
 
 func killFollower(l *lab, r *rand.Rand) (string, error) {
-	leader, _, err := l.leader()
+	d, err := l.follower(r)
 	if err != nil {
 		return "", err
-	}
-	d := l.masters[r.IntN(len(l.masters))]
-	if d == leader {
-		d = l.masters[(slices.Index(l.masters, d)+1)%len(l.masters)]
 	}
 	if err := d.kill(); err != nil {
 		return d.name, err
@@ -160,6 +162,15 @@ func pauseLeader(l *lab, r *rand.Rand) (string, error) {
 	}
 	how := span(r, 2*time.Second, 8*time.Second)
 	return fmt.Sprintf("%s in term %d for %v", d.name, term, how), pause(d, how)
+}
+
+func pauseFollower(l *lab, r *rand.Rand) (string, error) {
+	d, err := l.follower(r)
+	if err != nil {
+		return "", err
+	}
+	how := span(r, 2*time.Second, 8*time.Second)
+	return fmt.Sprintf("%s for %v", d.name, how), pause(d, how)
 }
 
 func pauseAgent(l *lab, r *rand.Rand) (string, error) {
@@ -248,6 +259,19 @@ func slowReader(l *lab, r *rand.Rand) (string, error) {
 	a := l.authors[1+r.IntN(len(l.authors)-1)]
 	o := order{stall: span(r, 3*time.Second, 10*time.Second), done: make(chan error, 1)}
 	return fmt.Sprintf("%s for %v", a.name, o.stall), a.order(o)
+}
+
+// killFramework ends an author's client as kill -9 ends a program: what it has
+// not sent is lost, and its connections break. It comes back with its id and
+// with what it knows of its tasks, as from a disk.
+func killFramework(l *lab, r *rand.Rand) (string, error) {
+	a := l.authors[r.IntN(len(l.authors))]
+	crash := func() (heal func()) {
+		heal = l.mesh.sever(between([]string{a.name}, names(l.masters))...)
+		l.mesh.reset(func(c link) bool { return c.from == a.name })
+		return heal
+	}
+	return a.name, a.order(order{crash: crash, done: make(chan error, 1)})
 }
 
 func frameworkFailover(l *lab, r *rand.Rand) (string, error) {

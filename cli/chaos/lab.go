@@ -40,13 +40,16 @@ type lab struct {
 	book     *recorder
 	mesh     *mesh
 	work     *work
+	ear      *ear
 	operator *operator
 	watch    *watch
 	masters  []*daemon
 	agents   []*daemon
 	authors  []*author
+	keepers  []string      // names
 	quiet    chan struct{} // closed: launch nothing more
 	disks    []string      // mounted
+	logs     []*os.File    // of the frameworks
 	running  sync.WaitGroup
 
 	speaking sync.Mutex // one line at a time
@@ -71,6 +74,7 @@ func newLab(c config) (*lab, error) {
 	if err := os.MkdirAll(l.work.folder, 0o777); err != nil {
 		return nil, err
 	}
+	l.ear = newEar(l.work, c.seed)
 	book, err := newRecorder(filepath.Join(c.folder, "history.jsonl"))
 	if err != nil {
 		return nil, err
@@ -242,30 +246,48 @@ func (l *lab) mountDisks() {
 	}
 }
 
-// staff starts the authors.
+// staff starts the authors and the keepers.
 func (l *lab) staff(ctx context.Context) error {
 	for i, how := range []manner{probe, steady, steady, leaver, ghost} {
 		name := fmt.Sprintf("f%d", i)
-		edges, err := l.edges(name)
-		if err != nil {
-			return err
-		}
-		log, err := os.Create(filepath.Join(l.folder, name+".log"))
+		edges, log, err := l.desk(name)
 		if err != nil {
 			return err
 		}
 		a := &author{
-			name: name, manner: how, gpu: i%2 == 0, masters: edges, book: l.book, work: l.work, quiet: l.quiet,
-			log:    hclog.New(&hclog.LoggerOptions{Name: name, Output: log, Level: hclog.Info}),
-			orders: make(chan order), random: rand.New(rand.NewPCG(l.seed, uint64(i))),
+			name: name, manner: how, gpu: i%2 == 0, masters: edges, dial: l.ear.dial(name), book: l.book, work: l.work, quiet: l.quiet,
+			log: log, orders: make(chan order), random: rand.New(rand.NewPCG(l.seed, uint64(i))),
 		}
 		l.authors = append(l.authors, a)
-		l.running.Go(func() {
-			defer log.Close()
-			a.run(ctx)
-		})
+		l.running.Go(func() { a.run(ctx) })
+	}
+	for i, h := range hoards() {
+		for n := range h.keepers {
+			name := fmt.Sprintf("%s.%d", h.name, n+1)
+			edges, log, err := l.desk(name)
+			if err != nil {
+				return err
+			}
+			k := &keeper{hoard: h, name: name, masters: edges, dial: l.ear.dial(name), log: log, quiet: l.quiet, random: rand.New(rand.NewPCG(l.seed, uint64(100*(i+1)+n)))}
+			l.keepers = append(l.keepers, name)
+			l.running.Go(func() { k.run(ctx) })
+		}
 	}
 	return nil
+}
+
+// desk is what every framework needs: its ways to the masters and a log.
+func (l *lab) desk(name string) ([]string, hclog.Logger, error) {
+	edges, err := l.edges(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := os.Create(filepath.Join(l.folder, name+".log"))
+	if err != nil {
+		return nil, nil, err
+	}
+	l.logs = append(l.logs, log)
+	return edges, hclog.New(&hclog.LoggerOptions{Name: name, Output: log, Level: hclog.Info}), nil
 }
 
 // raze ends everything that was started.
@@ -291,6 +313,9 @@ func (l *lab) raze() error {
 	}
 	for _, disk := range l.disks {
 		errs = append(errs, syscall.Unmount(disk, syscall.MNT_DETACH))
+	}
+	for _, log := range l.logs {
+		errs = append(errs, log.Close())
 	}
 	return errors.Join(append(errs, l.book.close())...)
 }

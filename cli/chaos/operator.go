@@ -116,6 +116,15 @@ func (o *operator) leader(ctx context.Context) (name string, term uint64, err er
 	}
 }
 
+// masters counts the members.
+func (o *operator) masters(ctx context.Context) (int, error) {
+	var out struct {
+		Masters []struct{} `json:"masters"`
+	}
+	err := o.ask(ctx, "GET", "/v1/masters", "", &out)
+	return len(out.Masters), err
+}
+
 func (o *operator) agents(ctx context.Context) ([]seenAgent, error) {
 	var out struct {
 		Agents []seenAgent `json:"agents"`

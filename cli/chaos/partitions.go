@@ -3,16 +3,21 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
 // everybody returns the names of all parties.
 func (l *lab) everybody() []string {
-	out := append(names(l.masters), names(l.agents)...)
+	return slices.Concat(names(l.masters), names(l.agents), l.frameworks())
+}
+
+func (l *lab) frameworks() []string {
+	var out []string
 	for _, a := range l.authors {
 		out = append(out, a.name)
 	}
-	return out
+	return append(out, l.keepers...)
 }
 
 // during cuts links for a while.
@@ -47,10 +52,13 @@ func oneWayPartition(l *lab, r *rand.Rand) (string, error) {
 		return "", err
 	}
 	one := []string{d.name}
-	switch r.IntN(3) {
+	switch r.IntN(4) {
 	case 0:
 		one, what = []string{l.agents[r.IntN(len(l.agents))].name}, "from the masters"
 	case 1:
+		all := l.frameworks()
+		one, what = []string{all[r.IntN(len(all))]}, "from the masters"
+	case 2:
 		to, what = l.everybody(), "from everybody"
 	}
 	how := span(r, 2*time.Second, agentTimeout+3*time.Second)
@@ -69,9 +77,10 @@ func partitionAgent(l *lab, r *rand.Rand) (string, error) {
 }
 
 func partitionFramework(l *lab, r *rand.Rand) (string, error) {
-	a, how := l.authors[r.IntN(len(l.authors))], span(r, time.Second, 8*time.Second)
-	l.during(how, between([]string{a.name}, names(l.masters)))
-	return fmt.Sprintf("%s for %v", a.name, how), nil
+	all := l.frameworks()
+	who, how := all[r.IntN(len(all))], span(r, time.Second, 8*time.Second)
+	l.during(how, between([]string{who}, names(l.masters)))
+	return fmt.Sprintf("%s for %v", who, how), nil
 }
 
 func delayEverything(l *lab, r *rand.Rand) (string, error) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/cli/linear"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -12,7 +13,7 @@ import (
 const shownFindings = 5
 
 // report prints what was done, what was seen and the verdict.
-func (l *lab) report(e evidence, findings []finding) {
+func (l *lab) report(e evidence, tallies []linear.Tally, findings []finding) {
 	w := l.out
 	fmt.Fprintf(w, "\n%-22s %6s %8s %7s\n", "fault", "done", "skipped", "failed")
 	total := 0
@@ -27,6 +28,7 @@ func (l *lab) report(e evidence, findings []finding) {
 	fmt.Fprintf(w, "%-22s %6d\n\n", "all", total)
 	l.reportWork(e)
 	l.reportFailovers()
+	l.reportTallies(tallies)
 	fmt.Fprintln(w)
 	for _, c := range checks {
 		n := 0
@@ -85,6 +87,14 @@ func (l *lab) reportFailovers() {
 	slices.Sort(took)
 	fmt.Fprintf(l.out, "kill -9 of the leader to the first new offer, %d times: p50 %v, max %v\n",
 		len(took), took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+}
+
+// reportTallies prints what was looked at for an order.
+func (l *lab) reportTallies(tallies []linear.Tally) {
+	fmt.Fprintf(l.out, "\n%-9s %9s %10s %10s %9s %8s\n", "history", "parts", "operations", "unanswered", "undecided", "judged")
+	for _, t := range tallies {
+		fmt.Fprintf(l.out, "%-9s %9d %10d %10d %9d %8v\n", t.Model, t.Parts, t.Ops, t.Unknown, t.Undecided, t.Took.Round(time.Millisecond))
+	}
 }
 
 func (l *lab) reportFindings(check string, findings []finding, e evidence) {

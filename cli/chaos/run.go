@@ -42,8 +42,12 @@ func run(ctx context.Context, c config) (kept bool, err error) {
 	}
 	rest()
 	l.running.Wait()
-	findings := append(judge(e), l.outside()...)
-	l.report(e, findings)
+	tallies, findings, err := l.ear.judge(e, l.folder)
+	if err != nil {
+		return false, err
+	}
+	findings = slices.Concat(findings, judge(e), l.outside())
+	l.report(e, tallies, findings)
 	return len(findings) == 0, nil
 }
 

@@ -152,10 +152,13 @@ func (c *checker) checkStores() {
 	for key, st := range entries(c.stores) {
 		f := c.Framework(offers.FrameworkID(key))
 		c.require(f != nil && !f.Removed, "framework %q has a store and is not there", key)
-		c.require(st.Len() > 0 && st.Len() <= MaxKeys, "the store of framework %q has %d keys", key, st.Len())
-		for name, e := range entries(st) {
+		c.require(st.keys.Len() <= MaxKeys && (st.keys.Len() > 0 || st.floor > 0), "the store of framework %q has %d keys, and %d was deleted", key, st.keys.Len(), st.floor)
+		bytes := 0
+		for name, e := range entries(st.keys) {
+			bytes += weight(name, e)
 			c.require(e.Version > 0 && name != "" && len(name) <= MaxKeyLength, "key %.60q of framework %s is not valid", name, key)
 		}
+		c.require(bytes == st.bytes, "the store of framework %q has %d bytes, %d are counted", key, bytes, st.bytes)
 	}
 }
 

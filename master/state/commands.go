@@ -126,7 +126,7 @@ type (
 	}
 	// Put writes a value of a framework's store. With Version set it fails
 	// with version_conflict unless the key has that version (0: missing), and
-	// with too_large past MaxKeys. Result: the new version, uint64.
+	// with too_large past MaxKeys or MaxStoreBytes. Result: the new version, uint64.
 	Put struct {
 		Framework offers.FrameworkID
 		Key       string

@@ -16,7 +16,14 @@ const (
 
 // commandVersion is the first byte of an entry. It changes with everything
 // that makes an older master compute something else from the same bytes.
-const commandVersion = 1
+// Entries from oldestVersion on are read.
+//
+//	1  a key that is written again after its deletion starts at version 1
+//	2  it goes on from there, and a store is bounded in bytes
+const (
+	commandVersion = 2
+	oldestVersion  = 1
+)
 
 // How records and commands are written: field by field under the names of the
 // json tags, never through JSON methods; core deterministic CBOR; times as
@@ -84,8 +91,8 @@ func Decode(entry []byte) ([]Command, error) {
 		return nil, fmt.Errorf("decode commands: the entry is empty")
 	case len(entry) > MaxEntry:
 		return nil, fmt.Errorf("decode commands: %d bytes; at most %d in one entry", len(entry), MaxEntry)
-	case entry[0] != commandVersion:
-		return nil, fmt.Errorf("decode commands: the entry has version %d; this Ringmaster reads version %d, use the one that wrote it", entry[0], commandVersion)
+	case entry[0] < oldestVersion || entry[0] > commandVersion:
+		return nil, fmt.Errorf("decode commands: the entry has version %d; this Ringmaster reads versions %d to %d, use the one that wrote it", entry[0], oldestVersion, commandVersion)
 	}
 	var raw []cbor.RawMessage
 	if err := decoding.Unmarshal(entry[1:], &raw); err != nil {

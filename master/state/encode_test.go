@@ -72,7 +72,7 @@ func (f *filler) fillStruct(v reflect.Value, path string) {
 }
 
 func TestRecordsKeepEveryField(t *testing.T) {
-	for _, record := range []any{new(Agent), new(Framework), new(Task), new(header), new(roleRecord), new(entryRecord)} {
+	for _, record := range []any{new(Agent), new(Framework), new(Task), new(header), new(roleRecord), new(entryRecord), new(storeRecord)} {
 		f := &filler{TB: t}
 		f.fill(reflect.ValueOf(record).Elem(), reflect.TypeOf(record).Elem().Name())
 		data, err := encoding.Marshal(record)
@@ -163,9 +163,14 @@ func TestDecodeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	elder := append([]byte{1}, good[1:]...)
+	if batch, err := Decode(elder); err != nil || len(batch) == 0 {
+		t.Errorf("an entry of version 1: %v", err)
+	}
 	for what, entry := range map[string][]byte{
 		"empty":                  {},
-		"version 2":              {2, 0x80},
+		"version 0":              {0, 0x80},
+		"version 3":              {3, 0x80},
 		"1 to 65536":             {1, 0x80},
 		"names 0":                {1, 0x81, 0xa0},
 		"decode commands: ":      good[:len(good)-1],

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -100,7 +102,45 @@ func TestStore(t *testing.T) {
 	equal(t, "missing", l.s.Entry(f, "a").Version, 0)
 	l.do(remove("b", nil))
 	l.do(remove("ab", nil))
-	equal(t, "stores", l.s.stores.Len(), 0)
+	l.do(remove("never", v(0)))
+	equal(t, "what is left", len(slices.Collect(l.s.Keys(f, ""))), 0)
+}
+
+// TestVersionsAreNotGivenTwice: who read a key before it was deleted and
+// written again must not pass for one who read it after.
+func TestVersionsAreNotGivenTwice(t *testing.T) {
+	l := newLab(t)
+	f, other := l.framework("f"), l.framework("other")
+	put := func(f offers.FrameworkID, key string) uint64 {
+		return l.do(Command{Put: &Put{Framework: f, Key: key, Value: []byte("v")}}).Value.(uint64)
+	}
+	put(f, "low")
+	for range 3 {
+		put(f, "k")
+	}
+	read := l.s.Entry(f, "k").Version
+	l.do(Command{Delete: &Delete{Framework: f, Key: "k"}})
+	l.do(Command{Delete: &Delete{Framework: f, Key: "low"}})
+	equal(t, "missing", l.s.Entry(f, "k").Version, 0)
+	for range 9 {
+		if again := put(f, "k"); again <= read {
+			t.Fatalf("version %d after %d", again, read)
+		}
+		l.refused(offers.VersionConflict, Command{Put: &Put{Framework: f, Key: "k", Version: &read}})
+		var err error
+		if l.s, err = Read(bytes.NewReader(snapshot(t, l.s))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	equal(t, "of another framework", put(other, "k"), 1)
+	l.do(Command{Delete: &Delete{Framework: f, Key: "k"}})
+	var err error
+	if l.s, err = Read(bytes.NewReader(snapshot(t, l.s))); err != nil {
+		t.Fatal(err)
+	}
+	if again := put(f, "k"); again != 13 {
+		t.Errorf("version %d after a snapshot of an emptied store, want 13", again)
+	}
 }
 
 func TestStoreIsBounded(t *testing.T) {
@@ -115,6 +155,29 @@ func TestStoreIsBounded(t *testing.T) {
 	equal(t, "known key", l.do(batch[7]).Value, any(uint64(2)))
 	l.do(Command{Delete: &Delete{Framework: f, Key: batch[7].Put.Key}})
 	l.do(Command{Put: &Put{Framework: f, Key: "more"}})
+}
+
+func TestStoreIsBoundedInBytes(t *testing.T) {
+	l := newLab(t)
+	f := l.framework("f")
+	put := func(key string, n int) Command {
+		return Command{Put: &Put{Framework: f, Key: key, Value: make([]byte, n)}}
+	}
+	const big = 1 << 20
+	var batch []Command
+	for i := range MaxStoreBytes/big - 1 {
+		batch = append(batch, put(fmt.Sprintf("%02d", i), big-2))
+	}
+	l.s, _ = l.s.Apply(batch)
+	l.refused(offers.TooLarge, put("xy", big-1))
+	l.do(put("xy", big-2))
+	l.refused(offers.TooLarge, put("z", 0))
+	l.refused(offers.TooLarge, put("xy", big-1))
+	l.do(put("xy", big-3))
+	l.do(put("z", 0))
+	l.do(Command{Delete: &Delete{Framework: f, Key: "07"}})
+	l.do(put("new", big-3))
+	l.do(Command{Put: &Put{Framework: l.framework("other"), Key: "k", Value: make([]byte, big)}})
 }
 
 func TestRolesAndInit(t *testing.T) {

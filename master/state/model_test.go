@@ -22,11 +22,12 @@ type model struct {
 	frameworks map[offers.FrameworkID]Framework
 	tasks      map[offers.TaskRef]Task
 	values     map[string]Entry // by framework/key
+	floors     map[offers.FrameworkID]uint64
 	ended      uint64
 }
 
 func newModel() *model {
-	return &model{map[offers.AgentID]Agent{}, map[offers.FrameworkID]Framework{}, map[offers.TaskRef]Task{}, map[string]Entry{}, 0}
+	return &model{map[offers.AgentID]Agent{}, map[offers.FrameworkID]Framework{}, map[offers.TaskRef]Task{}, map[string]Entry{}, map[offers.FrameworkID]uint64{}, 0}
 }
 
 // apply returns the code of the failure, "" for none.
@@ -274,8 +275,9 @@ func (m *model) write(f offers.FrameworkID, key string, version *uint64, value *
 		return offers.VersionConflict
 	case value == nil:
 		delete(m.values, at)
+		m.floors[f] = max(m.floors[f], old)
 	default:
-		m.values[at] = Entry{*value, old + 1}
+		m.values[at] = Entry{*value, max(old, m.floors[f]) + 1}
 	}
 	return ""
 }

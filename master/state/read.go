@@ -98,35 +98,6 @@ func (s *State) LiveCount(id offers.FrameworkID) int {
 	return n
 }
 
-// Entry returns one value of a framework's store; its Version is 0 when the
-// key is missing.
-func (s *State) Entry(id offers.FrameworkID, key string) Entry {
-	entries, ok := s.stores.Get([]byte(id))
-	if !ok {
-		return Entry{}
-	}
-	e, _ := entries.Get([]byte(key))
-	return e
-}
-
-// Keys yields the keys of a framework's store that begin with prefix, sorted.
-func (s *State) Keys(id offers.FrameworkID, prefix string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		entries, ok := s.stores.Get([]byte(id))
-		if !ok {
-			return
-		}
-		it := entries.Root().Iterator()
-		it.SeekPrefix([]byte(prefix))
-		for {
-			key, _, ok := it.Next()
-			if !ok || !yield(string(key)) {
-				return
-			}
-		}
-	}
-}
-
 // Counts are sizes that cost nothing to know.
 type Counts struct {
 	Agents         int // gone ones too

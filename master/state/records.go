@@ -93,5 +93,5 @@ type KillOrder struct {
 // Entry is one value of a framework's store.
 type Entry struct {
 	Value   []byte
-	Version uint64 // counts the writes of the key, from 1
+	Version uint64 // from 1, above every version that the key ever had
 }

@@ -18,6 +18,8 @@ func (s *State) Terms() uint64 { return s.counters.Terms }
 //     all that followed an earlier one.
 //   - Ids given after the snapshot was saved are not given again. Where old is
 //     of the same cluster it knows them; otherwise they go on from now, too.
+//   - Versions in the frameworks' stores that were given after it was saved
+//     are not given again, so that whoever remembers one of them is refused.
 //   - Living tasks are marked Restored: nobody launches them again.
 //   - Frameworks whose deadline has passed have their whole failover timeout
 //     from now.
@@ -37,6 +39,7 @@ func (s *State) Replacing(old *State, term uint64, now time.Time) *State {
 		marked.Restored = true
 		tx.replaceLiving(&marked)
 	}
+	tx.raiseVersions(s, old, clock)
 	for f := range s.Frameworks() {
 		if f.Removed || f.Deadline.IsZero() || f.Deadline.After(now) {
 			continue
@@ -46,4 +49,25 @@ func (s *State) Replacing(old *State, term uint64, now time.Time) *State {
 		tx.frameworks.Insert([]byte(f.ID), &later)
 	}
 	return tx.commit()
+}
+
+// raiseVersions lets the versions of every store go on above those of old,
+// where that is the same cluster and knows them, and otherwise from clock.
+func (tx *tx) raiseVersions(s, old *State, clock uint64) {
+	for f := range s.Frameworks() {
+		if f.Removed {
+			continue
+		}
+		floor := clock
+		if was := old.Framework(f.ID); s.cluster == old.cluster && was != nil && !was.Removed {
+			st, ok := old.stores.Get([]byte(f.ID))
+			if !ok {
+				continue
+			}
+			floor = st.highest()
+		}
+		raised := *tx.storeOf(f.ID)
+		raised.floor = max(raised.floor, floor)
+		tx.stores.Insert([]byte(f.ID), &raised)
+	}
 }

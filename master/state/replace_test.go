@@ -77,3 +77,41 @@ func TestReplacingKeepsApartWhatMustNotComeTwice(t *testing.T) {
 		t.Error("a task launched after the restore is marked")
 	}
 }
+
+// TestReplacingRaisesVersions: a version that was given after the snapshot was
+// saved is not given again.
+func TestReplacingRaisesVersions(t *testing.T) {
+	l := newLab(t)
+	f, silent, back := l.framework("f"), l.framework("silent"), l.framework("back")
+	put := func(id offers.FrameworkID, key string) Command {
+		return Command{Put: &Put{Framework: id, Key: key, Value: []byte("v")}}
+	}
+	l.do(put(f, "k"))
+	l.do(put(back, "k"))
+	old := l.s
+	for range 4 {
+		l.do(put(f, "k"))
+	}
+	l.do(put(f, "new"))
+	l.do(Command{RemoveFramework: &RemoveFramework{ID: back}})
+	now := l.now.Add(time.Hour)
+	clock := uint64(now.UnixMilli())
+
+	write := func(s *State, c Command) uint64 {
+		t.Helper()
+		if err := s.check(); err != nil {
+			t.Fatal(err)
+		}
+		_, results := s.Apply([]Command{c})
+		return results[0].Value.(uint64)
+	}
+	same := old.Replacing(l.s, 7, now)
+	equal(t, "read", same.Entry(f, "k").Version, 1)
+	equal(t, "the same cluster", write(same, put(f, "k")), 6)
+	equal(t, "a key that the snapshot does not have", write(same, put(f, "new")), 6)
+	equal(t, "a framework that never wrote", write(same, put(silent, "k")), 1)
+	equal(t, "a framework that was removed since", write(same, put(back, "k")), clock+1)
+	for _, id := range []offers.FrameworkID{f, silent, back} {
+		equal(t, "another cluster", write(old.Replacing(New(), 7, now), put(id, "k")), clock+1)
+	}
+}

@@ -183,6 +183,12 @@ func (tx *tx) restore(kind recordKind, payload []byte) error {
 			return err
 		}
 		return tx.restoreEntry(e)
+	case recordStore:
+		var st storeRecord
+		if err := decoding.Unmarshal(payload, &st); err != nil {
+			return err
+		}
+		return enter(tx.stores, []byte(st.Framework), &store{keys: emptyStore.keys, floor: st.Floor})
 	}
 	return errors.New("the kind is unknown")
 }
@@ -212,15 +218,11 @@ func (tx *tx) restoreTask(t *Task) error {
 }
 
 func (tx *tx) restoreEntry(e entryRecord) error {
-	entries, ok := tx.stores.Get([]byte(e.Framework))
-	if !ok {
-		entries = iradix.New[Entry]()
-	}
-	entries, _, twice := entries.Insert([]byte(e.Key), e.Entry)
-	if twice {
+	st := tx.storeOf(e.Framework)
+	if _, twice := st.keys.Get([]byte(e.Key)); twice {
 		return errors.New("it is there twice")
 	}
-	tx.stores.Insert([]byte(e.Framework), entries)
+	tx.stores.Insert([]byte(e.Framework), st.with(e.Key, Entry{}, e.Entry))
 	return nil
 }
 

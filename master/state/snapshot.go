@@ -38,10 +38,11 @@ const (
 	recordRole
 	recordTask
 	recordEntry
+	recordStore
 )
 
 func (k recordKind) String() string {
-	names := [...]string{"end", "header", "agent", "framework", "role", "task", "entry"}
+	names := [...]string{"end", "header", "agent", "framework", "role", "task", "entry", "store"}
 	if int(k) < len(names) {
 		return names[k]
 	}
@@ -61,6 +62,11 @@ type (
 		Framework offers.FrameworkID
 		Key       string
 		Entry     Entry
+	}
+	// storeRecord is left out where nothing was deleted: the entries say all.
+	storeRecord struct {
+		Framework offers.FrameworkID
+		Floor     uint64
 	}
 )
 
@@ -84,7 +90,10 @@ func (s *State) WriteTo(w io.Writer) (int64, error) {
 		out.record(recordTask, t)
 	}
 	for id, st := range entries(s.stores) {
-		for key, e := range entries(st) {
+		if st.floor > 0 {
+			out.record(recordStore, &storeRecord{offers.FrameworkID(id), st.floor})
+		}
+		for key, e := range entries(st.keys) {
 			out.record(recordEntry, &entryRecord{offers.FrameworkID(id), key, e})
 		}
 	}

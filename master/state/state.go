@@ -13,9 +13,10 @@ import (
 const (
 	MaxHistory           = 10_000 // ended and acknowledged tasks
 	MaxGoneAgents        = 1_000
-	MaxRemovedFrameworks = 1_000  // without living tasks
-	MaxKeys              = 10_000 // in the store of one framework
-	MaxKeyLength         = 1_024  // bytes
+	MaxRemovedFrameworks = 1_000    // without living tasks
+	MaxKeys              = 10_000   // in the store of one framework
+	MaxKeyLength         = 1_024    // bytes
+	MaxStoreBytes        = 64 << 20 // of the keys and values of one framework
 )
 
 // State is everything the masters agree on, at one moment. It is immutable:
@@ -32,7 +33,7 @@ type State struct {
 	named      *iradix.Tree[offers.AgentID] // agents that are not gone, by name
 	gone       *iradix.Tree[offers.AgentID] // gone agents, by Ended
 	roles      *iradix.Tree[*offers.RoleSettings]
-	stores     *iradix.Tree[*store]             // by framework; none is empty
+	stores     *iradix.Tree[*store]             // by framework that ever wrote
 	frameworks *iradix.Tree[*Framework]         // every framework by id
 	removed    *iradix.Tree[offers.FrameworkID] // removed and without living tasks, by Ended
 	busy       *iradix.Tree[int]                // number of living tasks by framework, never 0
@@ -42,8 +43,6 @@ type State struct {
 	unacked *iradix.Tree[*Task]          // ended and not acknowledged, as living
 	history *iradix.Tree[offers.TaskRef] // ended and acknowledged, by Ended
 }
-
-type store = iradix.Tree[Entry]
 
 // counters only ever grow.
 type counters struct {
