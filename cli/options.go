@@ -51,7 +51,7 @@ func masterOnly() []option {
 // agentOnly are those that only an agent has.
 func agentOnly() []option {
 	return []option{
-		{name: "resources", usage: "`AMOUNTS` that are offered, such as 'cpus=4,mem=8GiB,disk=100GiB,gpu=2x24GiB'; what is not named is detected, X=0 is none", shown: "detected", text: word(func(s *settings) *string { return &s.resources })},
+		{name: "resources", usage: "`AMOUNTS` that are offered, such as 'cpus=4,mem=8GiB,disk=100GiB,gpu=2x24GiB'; what is not named is detected, X=0 is none", shown: "detected", text: resources},
 		{name: "attributes", usage: "`K=V,...` that constraints see", pairs: setAttributes},
 		{name: "device_policy", usage: "spread or pack, or `CLASS=POLICY,...`", shown: "pack", pairs: devicePolicies},
 		{name: "executors", usage: "`EXECUTORS,...` that run tasks; this version has process", shown: "process", list: executors},

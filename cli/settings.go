@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/agent/inventory"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 )
@@ -225,6 +226,16 @@ func setAttributes(s *settings, m map[string]string) error {
 }
 
 // devicePolicies reads {"gpu": "pack"}; the key "" is for all classes.
+// resources reads what is declared, so that a mistake in it is told with the
+// place it stands at.
+func resources(s *settings, text string) error {
+	if _, err := inventory.Parse(text); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "resources: "))
+	}
+	s.resources = text
+	return nil
+}
+
 func devicePolicies(s *settings, m map[string]string) error {
 	s.policies = map[string]offers.Policy{}
 	for class, text := range m {
