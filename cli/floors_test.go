@@ -23,6 +23,7 @@ const shim = "agent/process/shim"
 var floors = map[string]float64{
 	"offers":            0,
 	"offers/door":       0.5,
+	"offers/pages":      0.5,
 	"offers/wire":       1,
 	"rings":             1,
 	"master/state":      1,
