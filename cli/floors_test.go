@@ -49,7 +49,7 @@ var families = []string{"agent", "framework", "master", "offers", "rings"}
 // owners are the only importers of a library outside of tests.
 var owners = map[string][]string{
 	"github.com/hashicorp/raft":           {"master"},
-	"github.com/hashicorp/raft-boltdb/v2": {"master"},
+	"go.etcd.io/bbolt":                    {"agent", "master"},
 	"github.com/gorilla/websocket":        {"offers/wire"},
 	"github.com/urfave/cli/v2":            {"cli"},
 	"github.com/goccy/go-yaml":            {"cli", "framework/jobs"},

@@ -71,7 +71,7 @@ func (r *reader) one(bucket string, key, sealed []byte, decode func(key, value [
 	if bucket == launchBucket {
 		r.seen++
 	}
-	value, err := unseal(bucket, key, sealed)
+	value, err := pages.Unseal(bucket, key, sealed)
 	if err == nil {
 		err = decode(key, value)
 	}
@@ -100,7 +100,7 @@ func (r *reader) readLaunch(key, value []byte) error {
 	}
 	l, err := decodeLaunch(value)
 	if err == nil && l.Ref() != ref {
-		err = errDamaged
+		err = pages.ErrDamaged
 	}
 	if err == nil {
 		r.launches[ref] = l

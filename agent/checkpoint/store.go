@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/pages"
 )
 
 const (
@@ -180,7 +181,7 @@ func (c Change) put(buckets map[string]*bbolt.Bucket, meta *metaRecord) error {
 		if err != nil {
 			return err
 		}
-		return buckets[bucket].Put(key, seal(bucket, key, value))
+		return buckets[bucket].Put(key, pages.Seal(bucket, key, value))
 	}
 	for _, l := range c.Launched {
 		key := keyOf(l.Ref())

@@ -26,6 +26,8 @@ type witness struct {
 	file *os.File // nil: there is none, and the next run will have doubts
 }
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // line names one checkpoint over all its copies and rewritings.
 type line [16]byte
 
