@@ -2,8 +2,6 @@ package agent_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -140,9 +138,7 @@ func TestMastersKnowBetter(t *testing.T) {
 // writeIntent leaves a checkpoint with a task of which nothing has run.
 func writeIntent(t *testing.T, c agent.Config, id offers.TaskID, script string) {
 	t.Helper()
-	place := checkpoint.Place{Path: filepath.Join(c.DataDir, "checkpoint.db"), Agent: c.Name}
-	sum := sha256.Sum256([]byte(c.DataDir))
-	place.Witness = filepath.Join(c.RuntimeDir, "ringmaster-agent-"+hex.EncodeToString(sum[:8]))
+	place := checkpoint.Place{Path: filepath.Join(c.DataDir, "checkpoint.db"), Witness: c.RuntimeDir, Agent: c.Name}
 	s, _, err := checkpoint.Open(place, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +162,7 @@ func wide(c agent.Config) agent.Config {
 func removeRuns(dir string) error { return os.RemoveAll(filepath.Join(dir, "run")) }
 
 func removeWitness(dir string) error {
-	found, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "ringmaster-agent-*"))
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "ringmaster-*"))
 	if err != nil || len(found) != 1 {
 		return fmt.Errorf("%d witnesses: %w", len(found), err)
 	}

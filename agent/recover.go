@@ -14,7 +14,7 @@ import (
 // recover brings the machine to where the last run left it, and ends every
 // task that is not in the checkpoint.
 func (a *Agent) recover(now time.Time) error {
-	place := checkpoint.Place{Path: filepath.Join(a.config.DataDir, "checkpoint.db"), Witness: a.witness(), Agent: a.config.Name}
+	place := checkpoint.Place{Path: filepath.Join(a.config.DataDir, "checkpoint.db"), Witness: a.config.RuntimeDir, Agent: a.config.Name}
 	store, content, err := checkpoint.Open(place, now)
 	a.store = store
 	if err != nil {

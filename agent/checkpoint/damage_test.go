@@ -9,8 +9,10 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 // each is how many damaged files of each kind are tried; make damage asks for
@@ -24,7 +26,7 @@ func each(t *testing.T) int {
 		}
 		return n
 	}
-	return 100
+	return 50
 }
 
 const pageSize = 4096
@@ -75,7 +77,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 		k := example(100 + i)
 		known[k.Launch.Ref()] = k
 	}
-	whole, witness := older[11], read(t, master.Witness)
+	whole := older[11]
+	line, epoch, _ := witness.Read(master.Witness, filepath.Dir(master.Path))
 	stranger := place(t.TempDir())
 	stranger.Agent = "b"
 	fill(t, stranger, 30)
@@ -91,7 +94,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 					t.Fatal(err)
 				}
 				put(t, p.Path, do(r, bytes.Clone(whole)))
-				put(t, p.Witness, witness)
+				speak(t, p, line, epoch)
 				c := look(t, p)
 				same(t, name, c, known)
 				switch {
@@ -114,6 +117,15 @@ func TestDamagedCheckpoints(t *testing.T) {
 			}
 			t.Logf("%d files, %d of them harmless", each(t), harmless)
 		})
+	}
+}
+
+// speak gives a checkpoint the witness of another one.
+func speak(t *testing.T, p checkpoint.Place, line witness.Line, epoch uint64) {
+	t.Helper()
+	w, err := witness.Open(p.Witness, filepath.Dir(p.Path), line, epoch)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -144,7 +156,7 @@ func TestDamagedRecords(t *testing.T) {
 	whole := write(dir, record.ExitFile, exit)
 	for name, do := range kinds([][]byte{started, foreign}) {
 		r := rand.New(rand.NewPCG(uint64(len(name)), 2))
-		for n := range 10 * each(t) {
+		for n := range max(1000, each(t)) {
 			bad := do(r, bytes.Clone(whole))
 			put(t, filepath.Join(dir, record.ExitFile), bad)
 			var got record.Exit

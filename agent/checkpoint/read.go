@@ -11,6 +11,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/pages"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 // Content is what a checkpoint held.
@@ -27,7 +28,7 @@ type Content struct {
 
 	there bool // there was a file
 	name  string
-	line  line
+	line  witness.Line
 }
 
 // read returns all that is good in a file. It never writes to it.

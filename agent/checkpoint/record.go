@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 // launchRecord holds the task as the wire writes it: that form is complete and
@@ -23,7 +24,7 @@ type launchRecord struct {
 type metaRecord struct {
 	tasks.Meta
 	Name  string // of the agent
-	Line  line
+	Line  witness.Line
 	Epoch uint64 // counts the changes
 	Tasks int    // how many there are
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/ringmaster-project/ringmaster/offers/pages"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 // instead is what to do with a folder that can't be trusted. A master must not
@@ -18,7 +19,7 @@ const instead = "move %s away and start this master with an empty folder, so tha
 
 // examine reads the whole store before anything trusts it, without bbolt, and
 // returns what it says about itself. The error is one sentence.
-func examine(path, owner string) (about, error) {
+func examine(path, owner, memory string) (about, error) {
 	x := examination{}
 	err := pages.File(path, x.visit)
 	if err == nil {
@@ -26,6 +27,10 @@ func examine(path, owner string) (about, error) {
 	}
 	if err != nil {
 		return about{}, damaged(path, err)
+	}
+	of, writes, ok := witness.Read(memory, filepath.Dir(path))
+	if ok && of == lineOf(owner) && writes > x.about.writes {
+		return about{}, damaged(path, fmt.Errorf("it is an older copy, of %d writes out of %d", x.about.writes, writes))
 	}
 	return *x.about, nil
 }

@@ -34,7 +34,7 @@ func nameOf(id string) string {
 // says about itself. In a new folder it makes both, the store first: where
 // there is an identity, the store must be there too, since an empty one would
 // have forgotten whom this master voted for.
-func openIdentity(dir, name string) (identity, about, error) {
+func openIdentity(dir, name, memory string) (identity, about, error) {
 	path, log := filepath.Join(dir, "identity.json"), filepath.Join(dir, "raft.db")
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func openIdentity(dir, name string) (identity, about, error) {
 	if known.Name != name {
 		return identity{}, about{}, fmt.Errorf("data_dir: %s belongs to the master %s: start it as --name %s, or give %s a folder of its own", dir, known.Name, known.Name, name)
 	}
-	was, err := examine(log, known.ID)
+	was, err := examine(log, known.ID, memory)
 	return known, was, err
 }
 

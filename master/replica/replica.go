@@ -70,7 +70,7 @@ func Open(c Config) (_ *Replica, err error) {
 	if r.lock, err = lockFolder(c.DataDir); err != nil {
 		return nil, err
 	}
-	known, was, err := openIdentity(c.DataDir, c.Name)
+	known, was, err := openIdentity(c.DataDir, c.Name, c.RuntimeDir)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +98,9 @@ func (r *Replica) openRaft(was about) error {
 	store, err := openStore(path, r.self.ID, was)
 	if err != nil {
 		return fmt.Errorf("data_dir: open %s: %w", path, err)
+	}
+	if err := store.attest(r.config.RuntimeDir, r.config.DataDir); err != nil {
+		r.logger.Warn("an older copy of the data folder would not be noticed", "error", err)
 	}
 	r.store = newDisk(store, path)
 	quiet := quietLogger{r.logger.Named("raft")}

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/ringmaster-project/ringmaster/offers/pages"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 // The buckets of raft.db. Every value is sealed, see [pages.Seal].
@@ -34,6 +36,8 @@ type store struct {
 	db    *bbolt.DB
 	owner string // the master's id
 	about about  // as it was written last; owned by the transaction that writes
+
+	witness *witness.Witness // of the folder, by the writes
 }
 
 // openStore opens the file at path, which was examined before (see examine),
@@ -51,13 +55,25 @@ func openStore(path, owner string, was about) (*store, error) {
 	return s, nil
 }
 
+// attest makes the witness of the store's folder, in memory. The error says why
+// there is none; an older copy of the folder is not told from the latest then.
+func (s *store) attest(memory, folder string) (err error) {
+	s.witness, err = witness.Open(memory, folder, lineOf(s.owner), s.about.writes)
+	return err
+}
+
+func lineOf(owner string) witness.Line {
+	sum := sha256.Sum256([]byte(owner))
+	return witness.Line(sum[:16])
+}
+
 // tables are the buckets within one transaction.
 type tables struct{ log, votes, about *bbolt.Bucket }
 
 // update changes the file and brings what it says about itself up to date, in
 // one transaction.
 func (s *store) update(do func(t *tables) error) error {
-	return s.db.Update(func(tx *bbolt.Tx) error {
+	err := s.db.Update(func(tx *bbolt.Tx) error {
 		t := &tables{}
 		for name, b := range map[string]**bbolt.Bucket{logBucket: &t.log, votesBucket: &t.votes, aboutBucket: &t.about} {
 			var err error
@@ -68,13 +84,17 @@ func (s *store) update(do func(t *tables) error) error {
 		if err := do(t); err != nil {
 			return err
 		}
-		next := about{owner: s.owner, base: s.about.base, first: t.first(), last: t.last(), votes: uint64(count(t.votes))}
+		next := about{owner: s.owner, writes: s.about.writes + 1, base: s.about.base, first: t.first(), last: t.last(), votes: uint64(count(t.votes))}
 		if next.first != 0 {
 			next.base = next.first - 1
 		}
 		s.about = next
 		return t.about.Put(aboutKey, pages.Seal(aboutBucket, aboutKey, next.encode()))
 	})
+	if err != nil {
+		return err
+	}
+	return s.witness.Say(s.about.writes)
 }
 
 // count is meant for a handful of records.
@@ -105,22 +125,25 @@ type about struct {
 	base        uint64 // what comes up to it is in a snapshot only
 	first, last uint64 // of the log; 0: it is empty
 	votes       uint64 // how many records Raft keeps beside the log
+	writes      uint64 // so far
 }
 
+const aboutHead = 5 * 8
+
 func (a about) encode() []byte {
-	out := make([]byte, 0, 32+len(a.owner))
-	for _, n := range []uint64{a.base, a.first, a.last, a.votes} {
+	out := make([]byte, 0, aboutHead+len(a.owner))
+	for _, n := range []uint64{a.base, a.first, a.last, a.votes, a.writes} {
 		out = binary.BigEndian.AppendUint64(out, n)
 	}
 	return append(out, a.owner...)
 }
 
 func decodeAbout(raw []byte) (about, error) {
-	if len(raw) < 32 {
+	if len(raw) < aboutHead {
 		return about{}, pages.ErrDamaged
 	}
 	n := func(i int) uint64 { return binary.BigEndian.Uint64(raw[8*i:]) }
-	return about{base: n(0), first: n(1), last: n(2), votes: n(3), owner: string(raw[32:])}, nil
+	return about{base: n(0), first: n(1), last: n(2), votes: n(3), writes: n(4), owner: string(raw[aboutHead:])}, nil
 }
 
 // view reads one bucket.
@@ -235,7 +258,7 @@ func (s *store) GetUint64(key []byte) (uint64, error) {
 func (s *store) SetUint64(key []byte, value uint64) error { return s.Set(key, numbered(value)) }
 
 // Close closes the file.
-func (s *store) Close() error { return s.db.Close() }
+func (s *store) Close() error { return errors.Join(s.db.Close(), s.witness.Close()) }
 
 const logHead = 8 + 1 + 8 + 4
 

@@ -106,7 +106,7 @@ func TestWalkOverDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 300 {
+		for range 100 {
 			bad := bytes.Clone(raw)
 			at, how := r.IntN(len(bad)), r.IntN(4)
 			switch how {
