@@ -135,6 +135,41 @@ func TestMastersKnowBetter(t *testing.T) {
 	}
 }
 
+// TestNewFolder: an agent whose data folder was emptied is a new agent, and what
+// still runs of the old one ends.
+func TestNewFolder(t *testing.T) {
+	m, dir, logs := newMaster(t), t.TempDir(), t.TempDir()
+	c := config(t, dir, m)
+	c.CgroupRoot = "none" // it is the process that is found
+	h := run(t, c)
+	l, _ := m.welcome("a1", 1)
+	l.launch(1, shell("old", "echo $$ > "+logs+"/pid; sleep 1000"))
+	pid := await(t, filepath.Join(logs, "pid"))
+	if err := h.stop(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	for _, f := range files {
+		err = errors.Join(err, os.RemoveAll(f))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !alive(t, pid) {
+		t.Fatal("the task ended by itself")
+	}
+	again := run(t, c)
+	if _, register := m.welcome("a2", 1); register.Agent.ID != "" {
+		t.Errorf("it registers as %s", register.Agent.ID)
+	}
+	if alive(t, pid) {
+		t.Error("a task of the old folder goes on")
+	}
+	if err := again.stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // writeIntent leaves a checkpoint with a task of which nothing has run.
 func writeIntent(t *testing.T, c agent.Config, id offers.TaskID, script string) {
 	t.Helper()
