@@ -86,6 +86,12 @@ chaos: build ## break a real cluster for CHAOS_TIME (5m) in the order of SEED
 sim: ## simulate clusters under faults for SIM_TIME (1m) from the seed SEED (1)
 	SIM_TIME=$(or $(SIM_TIME),1m) SEED=$(SEED) $(GO) test -count 1 -timeout 0 -run '^TestForATime$$' -v ./cli/sim/faults
 
+
+
+.PHONY: damage
+damage: ## damage 1,000 files of agents and masters in each of many ways
+	RINGMASTER_TEST_DAMAGE=1000 $(GO) test -count 1 -timeout 0 -run 'Damaged' -v ./agent/checkpoint ./master/replica
+
 .PHONY: bench
 bench: shim ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)

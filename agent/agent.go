@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -246,12 +244,6 @@ func (a *Agent) release() {
 	if a.lock != nil {
 		_ = a.lock.Close() // gives up the lock
 	}
-}
-
-// witness names the file that tells the latest checkpoint from a copy.
-func (a *Agent) witness() string {
-	sum := sha256.Sum256([]byte(a.config.DataDir))
-	return filepath.Join(a.config.RuntimeDir, "ringmaster-agent-"+hex.EncodeToString(sum[:8]))
 }
 
 // groupName keeps the cgroups of several agents on one host apart.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 // Config is what an agent is told.
@@ -56,7 +57,7 @@ func (c *Config) validate() error {
 		c.HTTP = "127.0.0.1:0"
 	}
 	if c.RuntimeDir == "" {
-		c.RuntimeDir = "/dev/shm"
+		c.RuntimeDir = witness.Memory
 	}
 	if c.CgroupRoot == "" {
 		c.CgroupRoot = "ringmaster"

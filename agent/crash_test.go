@@ -15,6 +15,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/pages/disktest"
 )
 
 // The variable that makes the test binary an agent instead, so that one can be
@@ -23,6 +24,11 @@ const asAgent = "RINGMASTER_TEST_AS_AGENT"
 
 func runAsAgent(arguments string) error {
 	fields := strings.Fields(arguments)
+	if how := os.Getenv(asFailing); how != "" {
+		if err := disktest.FailAs(how, "checkpoint.db"); err != nil {
+			return err
+		}
+	}
 	d, err := door.Open(door.Config{})
 	if err != nil {
 		return err

@@ -2,8 +2,6 @@ package agent_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -137,12 +135,45 @@ func TestMastersKnowBetter(t *testing.T) {
 	}
 }
 
+// TestNewFolder: an agent whose data folder was emptied is a new agent, and what
+// still runs of the old one ends.
+func TestNewFolder(t *testing.T) {
+	m, dir, logs := newMaster(t), t.TempDir(), t.TempDir()
+	c := config(t, dir, m)
+	c.CgroupRoot = "none" // it is the process that is found
+	h := run(t, c)
+	l, _ := m.welcome("a1", 1)
+	l.launch(1, shell("old", "echo $$ > "+logs+"/pid; sleep 1000"))
+	pid := await(t, filepath.Join(logs, "pid"))
+	if err := h.stop(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	for _, f := range files {
+		err = errors.Join(err, os.RemoveAll(f))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !alive(t, pid) {
+		t.Fatal("the task ended by itself")
+	}
+	again := run(t, c)
+	if _, register := m.welcome("a2", 1); register.Agent.ID != "" {
+		t.Errorf("it registers as %s", register.Agent.ID)
+	}
+	if alive(t, pid) {
+		t.Error("a task of the old folder goes on")
+	}
+	if err := again.stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // writeIntent leaves a checkpoint with a task of which nothing has run.
 func writeIntent(t *testing.T, c agent.Config, id offers.TaskID, script string) {
 	t.Helper()
-	place := checkpoint.Place{Path: filepath.Join(c.DataDir, "checkpoint.db"), Agent: c.Name}
-	sum := sha256.Sum256([]byte(c.DataDir))
-	place.Witness = filepath.Join(c.RuntimeDir, "ringmaster-agent-"+hex.EncodeToString(sum[:8]))
+	place := checkpoint.Place{Path: filepath.Join(c.DataDir, "checkpoint.db"), Witness: c.RuntimeDir, Agent: c.Name}
 	s, _, err := checkpoint.Open(place, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +197,7 @@ func wide(c agent.Config) agent.Config {
 func removeRuns(dir string) error { return os.RemoveAll(filepath.Join(dir, "run")) }
 
 func removeWitness(dir string) error {
-	found, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "ringmaster-agent-*"))
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "ringmaster-*"))
 	if err != nil || len(found) != 1 {
 		return fmt.Errorf("%d witnesses: %w", len(found), err)
 	}

@@ -14,7 +14,7 @@ import (
 // recover brings the machine to where the last run left it, and ends every
 // task that is not in the checkpoint.
 func (a *Agent) recover(now time.Time) error {
-	place := checkpoint.Place{Path: filepath.Join(a.config.DataDir, "checkpoint.db"), Witness: a.witness(), Agent: a.config.Name}
+	place := checkpoint.Place{Path: filepath.Join(a.config.DataDir, "checkpoint.db"), Witness: a.config.RuntimeDir, Agent: a.config.Name}
 	store, content, err := checkpoint.Open(place, now)
 	a.store = store
 	if err != nil {
@@ -84,7 +84,7 @@ func (a *Agent) lose(content checkpoint.Content, unknown []offers.TaskRef, now t
 	case content.Older:
 		a.log.Error("the checkpoint is an older copy and set aside; what may have run already is not started", "file", content.Aside, "tasks_lost", len(unknown), "why", content.Meta.Doubt)
 	case len(unknown) > 0:
-		a.log.Error("the checkpoint is older than what ran here: it was replaced by a copy", "tasks_lost", len(unknown))
+		a.log.Error("tasks ran here that the checkpoint does not know; they are ended: it is new, or was replaced by a copy", "tasks_lost", len(unknown))
 	case content.Meta.Doubt != "":
 		a.log.Warn("what may have run already is not started", "why", content.Meta.Doubt)
 	}

@@ -23,6 +23,8 @@ const shim = "agent/process/shim"
 var floors = map[string]float64{
 	"offers":            0,
 	"offers/door":       0.5,
+	"offers/pages":      0.5,
+	"offers/witness":    0.5,
 	"offers/wire":       1,
 	"rings":             1,
 	"master/state":      1,
@@ -47,15 +49,15 @@ var families = []string{"agent", "framework", "master", "offers", "rings"}
 
 // owners are the only importers of a library outside of tests.
 var owners = map[string][]string{
-	"github.com/hashicorp/raft":           {"master"},
-	"github.com/hashicorp/raft-boltdb/v2": {"master"},
-	"github.com/gorilla/websocket":        {"offers/wire"},
-	"github.com/urfave/cli/v2":            {"cli"},
-	"github.com/goccy/go-yaml":            {"cli", "framework/jobs"},
-	"github.com/anishathalye/porcupine":   {"cli/linear"},
-	"os/exec":                             {"agent", "cli"},
-	"os/signal":                           {"cli", "framework/example", shim},
-	"flag":                                {"cli", "framework/example"},
+	"github.com/hashicorp/raft":         {"master"},
+	"go.etcd.io/bbolt":                  {"agent", "master"},
+	"github.com/gorilla/websocket":      {"offers/wire"},
+	"github.com/urfave/cli/v2":          {"cli"},
+	"github.com/goccy/go-yaml":          {"cli", "framework/jobs"},
+	"github.com/anishathalye/porcupine": {"cli/linear"},
+	"os/exec":                           {"agent", "cli"},
+	"os/signal":                         {"cli", "framework/example", shim},
+	"flag":                              {"cli", "framework/example"},
 }
 
 // readers of the environment.

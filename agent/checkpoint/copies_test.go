@@ -43,7 +43,7 @@ func TestOlderCopies(t *testing.T) {
 	known := fill(t, p, 5)
 	const steps = 8
 	copies := launches(t, p, steps)
-	witness, err := os.ReadFile(p.Witness)
+	witness, err := os.ReadFile(witnessOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestOlderCopies(t *testing.T) {
 	}
 	for i, raw := range copies {
 		put(t, p.Path, raw)
-		put(t, p.Witness, witness)
+		put(t, witnessOf(p), witness)
 		c := look(t, p)
 		same(t, "a copy", c, known)
 		if last := i == steps-1; last != (c.Meta.Doubt == "") || last == c.Older || last != (c.Aside == "") || c.Damage != nil || len(c.Known) != 6+i {
@@ -89,15 +89,15 @@ func TestWhatGivesDoubt(t *testing.T) {
 		aside  string
 		nobody bool // nothing of it is taken
 	}{
-		{"the host has restarted", func(p *checkpoint.Place) { _ = os.Remove(p.Witness) }, "restarted", "", false},
+		{"the host has restarted", func(p *checkpoint.Place) { _ = os.Remove(witnessOf(*p)) }, "restarted", "", false},
 		{"the witness is damaged", func(p *checkpoint.Place) {
-			raw, _ := os.ReadFile(p.Witness)
+			raw, _ := os.ReadFile(witnessOf(*p))
 			raw[9] ^= 4
-			put(t, p.Witness, raw)
+			put(t, witnessOf(*p), raw)
 		}, "restarted", "", false},
 		{"the witness is a link", func(p *checkpoint.Place) {
-			_ = os.Rename(p.Witness, p.Witness+"-real")
-			_ = os.Symlink(p.Witness+"-real", p.Witness)
+			_ = os.Rename(witnessOf(*p), witnessOf(*p)+"-real")
+			_ = os.Symlink(witnessOf(*p)+"-real", witnessOf(*p))
 		}, "restarted", "", false},
 		{"another checkpoint of the agent", func(p *checkpoint.Place) {
 			other := place(t.TempDir())
@@ -113,7 +113,7 @@ func TestWhatGivesDoubt(t *testing.T) {
 			put(t, p.Path, raw)
 		}, "", "foreign", true},
 		{"another agent's folder, brought here", func(p *checkpoint.Place) {
-			p.Agent, p.Witness = "b", p.Witness+"-here"
+			p.Agent, p.Witness = "b", t.TempDir()
 		}, "", "foreign", true},
 		{"a new name for the agent", func(p *checkpoint.Place) { p.Agent = "b" }, "", "", false},
 		{"a new folder", func(p *checkpoint.Place) { _ = os.Remove(p.Path) }, "", "", true},
@@ -155,7 +155,7 @@ func TestDismiss(t *testing.T) {
 	if err := s.Dismiss(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(p.Witness); !os.IsNotExist(err) {
+	if _, err := os.Stat(witnessOf(p)); !os.IsNotExist(err) {
 		t.Errorf("the witness: %v", err)
 	}
 }

@@ -1,6 +1,10 @@
 package checkpoint
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ringmaster-project/ringmaster/offers/pages"
+)
 
 // FuzzDecode: whatever lies in a record, reading it ends with a value or an error.
 func FuzzDecode(f *testing.F) {
@@ -17,8 +21,8 @@ func FuzzDecode(f *testing.F) {
 		if ref, err := refOf(key); err == nil && string(keyOf(ref)) != string(key) {
 			t.Errorf("key %q came back as %q", key, keyOf(ref))
 		}
-		if sealed := seal(launchBucket, key, value); len(sealed) > 0 {
-			if _, err := unseal(progressBucket, key, sealed); err == nil {
+		if sealed := pages.Seal(launchBucket, key, value); len(sealed) > 0 {
+			if _, err := pages.Unseal(progressBucket, key, sealed); err == nil {
 				t.Error("a record of another bucket was taken")
 			}
 		}

@@ -1,20 +1,17 @@
 package checkpoint
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"os"
-	"runtime/debug"
 	"slices"
-	"time"
 
 	"github.com/fxamacker/cbor/v2"
-	"go.etcd.io/bbolt"
 
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/pages"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 // Content is what a checkpoint held.
@@ -31,7 +28,7 @@ type Content struct {
 
 	there bool // there was a file
 	name  string
-	line  line
+	line  witness.Line
 }
 
 // read returns all that is good in a file. It never writes to it.
@@ -41,7 +38,7 @@ func read(path string) (c Content) {
 	}
 	r := reader{launches: map[offers.TaskRef]tasks.Launch{}, progress: map[offers.TaskRef]tasks.Progress{}, bad: map[offers.TaskRef]bool{}}
 	if err := r.file(path); err != nil {
-		r.damage = append(r.damage, err)
+		r.damage = append(r.damage, fmt.Errorf("the file %s is damaged: %w", path, err))
 	}
 	return r.content()
 }
@@ -55,61 +52,19 @@ type reader struct {
 	damage   []error
 }
 
-// file reads the whole file in this goroutine, in which a fault of the memory
-// map (a file that was cut short) and bbolt's own panics can be caught.
-func (r *reader) file(path string) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the file %s is damaged: %v", path, p)
-		}
-	}()
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: 5 * time.Second})
-	if err != nil {
-		return fmt.Errorf("the file %s can't be read: %w", path, err)
+// file reads the whole file without bbolt, which trusts what it finds.
+func (r *reader) file(path string) error {
+	buckets := map[string]func(key, value []byte) error{
+		metaBucket: r.readMeta, launchBucket: r.readLaunch, progressBucket: r.readProgress,
 	}
-	defer db.Close()
-	if err := metaPages(path, db.Info().PageSize); err != nil {
-		r.damage = append(r.damage, err)
-	}
-	return db.View(func(tx *bbolt.Tx) error {
-		for name, decode := range map[string]func(key, value []byte) error{
-			metaBucket: r.readMeta, launchBucket: r.readLaunch, progressBucket: r.readProgress,
-		} {
-			b := tx.Bucket([]byte(name))
-			if b == nil {
-				return fmt.Errorf("the file %s has no bucket %s", path, name)
-			}
-			if err := b.ForEach(func(key, sealed []byte) error { r.one(name, key, sealed, decode); return nil }); err != nil {
-				return err
-			}
+	return pages.File(path, func(bucket string, key, sealed []byte) error {
+		decode, known := buckets[bucket]
+		if !known {
+			return errors.New("the bucket is not known")
 		}
+		r.one(bucket, key, sealed, decode)
 		return nil
 	})
-}
-
-// metaPages checks both of the pages that say where bbolt's tree begins. With
-// one of them broken bbolt goes back to the other, which is one commit old,
-// and says nothing.
-func metaPages(path string, pageSize int) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	const header, summed, magic = 16, 56, 0xED0CDAED
-	for n := range 2 {
-		var page [header + summed + 8]byte
-		if _, err := f.ReadAt(page[:], int64(n*pageSize)); err != nil {
-			return fmt.Errorf("meta page %d: %w", n, err)
-		}
-		hash := fnv.New64a()
-		_, _ = hash.Write(page[header : header+summed]) // never fails
-		if binary.NativeEndian.Uint32(page[header:]) != magic || binary.NativeEndian.Uint64(page[header+summed:]) != hash.Sum64() {
-			return fmt.Errorf("meta page %d is damaged; what came last may be missing", n)
-		}
-	}
-	return nil
 }
 
 // one reads one record; a damaged one is noted and the others go on.
@@ -117,7 +72,7 @@ func (r *reader) one(bucket string, key, sealed []byte, decode func(key, value [
 	if bucket == launchBucket {
 		r.seen++
 	}
-	value, err := unseal(bucket, key, sealed)
+	value, err := pages.Unseal(bucket, key, sealed)
 	if err == nil {
 		err = decode(key, value)
 	}
@@ -146,7 +101,7 @@ func (r *reader) readLaunch(key, value []byte) error {
 	}
 	l, err := decodeLaunch(value)
 	if err == nil && l.Ref() != ref {
-		err = errDamaged
+		err = pages.ErrDamaged
 	}
 	if err == nil {
 		r.launches[ref] = l

@@ -2,17 +2,15 @@ package checkpoint
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"hash/crc32"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 // launchRecord holds the task as the wire writes it: that form is complete and
@@ -26,33 +24,9 @@ type launchRecord struct {
 type metaRecord struct {
 	tasks.Meta
 	Name  string // of the agent
-	Line  line
+	Line  witness.Line
 	Epoch uint64 // counts the changes
 	Tasks int    // how many there are
-}
-
-var errDamaged = errors.New("the record is damaged")
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// seal puts a value's checksum before it.
-func seal(bucket string, key, value []byte) []byte {
-	out := binary.BigEndian.AppendUint32(make([]byte, 0, len(value)+4), sum(bucket, key, value))
-	return append(out, value...)
-}
-
-// unseal checks and removes the checksum.
-func unseal(bucket string, key, sealed []byte) ([]byte, error) {
-	if len(sealed) < 4 || binary.BigEndian.Uint32(sealed) != sum(bucket, key, sealed[4:]) {
-		return nil, errDamaged
-	}
-	return sealed[4:], nil
-}
-
-func sum(bucket string, key, value []byte) uint32 {
-	crc := crc32.Checksum([]byte(bucket), castagnoli)
-	crc = crc32.Update(crc, castagnoli, key)
-	return crc32.Update(crc, castagnoli, value)
 }
 
 func encode(v any) ([]byte, error) {

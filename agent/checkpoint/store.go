@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/pages"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 // Place is where a checkpoint is and whose.
 type Place struct {
 	Path    string
-	Witness string // a file on a file system that ends with the host's run, see [witness]
+	Witness string // where its witness lies, see [witness.Open]
 	Agent   string // its name
 }
 
@@ -31,7 +32,7 @@ type Place struct {
 type Store struct {
 	db      *bbolt.DB
 	last    metaRecord // as it was written last
-	witness *witness
+	witness *witness.Witness
 }
 
 // Change is what one commit writes: all of it or nothing.
@@ -53,8 +54,8 @@ func Open(p Place, now time.Time) (*Store, Content, error) {
 		aside = "damaged"
 	}
 	last := metaRecord{Meta: content.Meta, Name: p.Agent, Line: content.line, Epoch: content.Epoch}
-	if last.Line == (line{}) {
-		_, _ = rand.Read(last.Line[:]) // never fails
+	if last.Line == (witness.Line{}) {
+		last.Line = witness.NewLine()
 	}
 	fresh := p.Path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -77,8 +78,8 @@ func Open(p Place, now time.Time) (*Store, Content, error) {
 		return nil, content, fmt.Errorf("checkpoint: %w", err)
 	}
 	s, err := open(p.Path, last)
-	if err == nil && p.Witness != "" {
-		s.witness, content.Unwitnessed = openWitness(p.Witness, last.Line, last.Epoch)
+	if err == nil {
+		s.witness, content.Unwitnessed = witness.Open(p.Witness, filepath.Dir(p.Path), last.Line, last.Epoch)
 	}
 	return s, content, err
 }
@@ -89,7 +90,7 @@ func (c *Content) question(p Place) (aside string) {
 	if !c.there {
 		return ""
 	}
-	of, epoch, ok := testimony(p.Witness)
+	of, epoch, ok := witness.Read(p.Witness, filepath.Dir(p.Path))
 	known := ok && of == c.line
 	switch {
 	case c.name != p.Agent && c.name != "" && !known:
@@ -115,7 +116,7 @@ func open(path string, last metaRecord) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the checkpoint %s: %w", path, err)
 	}
-	return &Store{db: db, last: last, witness: &witness{}}, nil
+	return &Store{db: db, last: last}, nil
 }
 
 // rewrite puts what was read into a new file.
@@ -166,7 +167,7 @@ func (s *Store) Commit(c Change) error {
 		return c.put(buckets, &next)
 	})
 	if err == nil {
-		err = s.witness.say(next.Epoch)
+		err = s.witness.Say(next.Epoch)
 	}
 	if err != nil {
 		return fmt.Errorf("write the checkpoint: %w", err)
@@ -180,7 +181,7 @@ func (c Change) put(buckets map[string]*bbolt.Bucket, meta *metaRecord) error {
 		if err != nil {
 			return err
 		}
-		return buckets[bucket].Put(key, seal(bucket, key, value))
+		return buckets[bucket].Put(key, pages.Seal(bucket, key, value))
 	}
 	for _, l := range c.Launched {
 		key := keyOf(l.Ref())
@@ -212,14 +213,10 @@ func (c Change) put(buckets map[string]*bbolt.Bucket, meta *metaRecord) error {
 }
 
 // Close releases the file. The witness stays: it speaks to the next run.
-func (s *Store) Close() error { return errors.Join(s.db.Close(), s.witness.close()) }
+func (s *Store) Close() error { return errors.Join(s.db.Close(), s.witness.Close()) }
 
 // Dismiss closes the store of an agent that leaves nothing behind, and takes
 // its witness away.
 func (s *Store) Dismiss() error {
-	err := s.Close()
-	if s.witness.file != nil {
-		err = errors.Join(err, os.Remove(s.witness.path))
-	}
-	return err
+	return errors.Join(s.db.Close(), s.witness.Dismiss())
 }

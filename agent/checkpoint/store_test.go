@@ -12,6 +12,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
@@ -41,8 +42,11 @@ func example(n int) tasks.Known {
 
 // place is a checkpoint in dir, with its witness beside dir.
 func place(dir string) checkpoint.Place {
-	return checkpoint.Place{Path: filepath.Join(dir, "checkpoint.db"), Witness: dir + "-witness", Agent: "a"}
+	return checkpoint.Place{Path: filepath.Join(dir, "checkpoint.db"), Witness: filepath.Dir(dir), Agent: "a"}
 }
+
+// witnessOf returns where the witness of a checkpoint lies.
+func witnessOf(p checkpoint.Place) string { return witness.Path(p.Witness, filepath.Dir(p.Path)) }
 
 func open(t *testing.T, p checkpoint.Place) (*checkpoint.Store, checkpoint.Content) {
 	t.Helper()

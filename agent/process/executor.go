@@ -80,7 +80,7 @@ func (p *Process) spawn(dir string) error {
 	defer answerEnd.Close()
 	cmd := &exec.Cmd{
 		Path:        p.x.shim,
-		Args:        []string{"ringmaster-shim", dir},
+		Args:        []string{shimName, dir},
 		Env:         []string{"GOMAXPROCS=1"},
 		Dir:         dir,
 		ExtraFiles:  []*os.File{gate, answerEnd},

@@ -103,9 +103,9 @@ func (x *Executor) Forget(key string) error {
 	return os.RemoveAll(filepath.Join(x.dir, folderName(key)))
 }
 
-// Sweep ends every task under the executor's folder, and empties every
-// cgroup, that is not in keep, and returns the keys of the tasks that it found
-// without a record of their end.
+// Sweep ends every task under the executor's folder, every shim of a folder
+// that was there once, and everything in a cgroup, that is not in keep. It
+// returns the keys of the tasks that it found without a record of their end.
 func (x *Executor) Sweep(keep map[string]bool) ([]string, error) {
 	kept := make(map[string]bool, len(keep))
 	for key := range keep {
@@ -125,6 +125,12 @@ func (x *Executor) Sweep(keep map[string]bool) ([]string, error) {
 			unended = append(unended, e.Name())
 		}
 		failed = errors.Join(failed, os.RemoveAll(filepath.Join(x.dir, e.Name())))
+	}
+	for key, shim := range shims(x.dir) {
+		if !kept[key] {
+			endShim(shim)
+			unended = append(unended, key)
+		}
 	}
 	for _, key := range x.limits.Keys() {
 		if !kept[key] {

@@ -3,6 +3,7 @@ package replica
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -23,8 +24,9 @@ func config(t testing.TB, name string) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
 	c := Config{
-		Name: name, DataDir: t.TempDir(), Listen: "127.0.0.1:0", HTTP: name + ".example:5050",
+		Name: name, DataDir: dir, RuntimeDir: filepath.Dir(dir), Listen: "127.0.0.1:0", HTTP: name + ".example:5050",
 		BootstrapExpect: 1, Pace: 300 * time.Millisecond, Door: d, Logger: hclog.NewNullLogger(),
 	}
 	if os.Getenv("REPLICA_LOG") != "" {

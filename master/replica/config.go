@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
 
 // Config of one master's replica.
@@ -36,6 +38,10 @@ type Config struct {
 	// another one; 0 means 700 ms. That outlasts the stalls of a busy disk
 	// several times, and a killed leader is replaced in 1 to 2 s.
 	Pace time.Duration
+
+	// RuntimeDir holds what must not outlive the host's run: the witness that
+	// tells an older copy of DataDir. Empty means /dev/shm.
+	RuntimeDir string
 
 	Door   *door.Door
 	Logger hclog.Logger
@@ -66,6 +72,14 @@ func (c *Config) validate() error {
 		return errors.New("join is missing: give the Raft addresses of the other masters with --join, or --bootstrap-expect 1 for a single master")
 	case c.Pace < 0:
 		return fmt.Errorf("pace is %v; it can't be negative", c.Pace)
+	}
+	dir, err := filepath.Abs(c.DataDir) // under which the witness knows it
+	if err != nil {
+		return fmt.Errorf("data_dir: %w", err)
+	}
+	c.DataDir = dir
+	if c.RuntimeDir == "" {
+		c.RuntimeDir = witness.Memory
 	}
 	for _, address := range c.Join {
 		if err := validAddress(address); err != nil {

@@ -1,11 +1,13 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers/pages"
 )
 
 // currentTerm is Raft's key for its term.
@@ -16,7 +18,7 @@ const currentTerm = "CurrentTerm"
 // written), so the first failure is the last write: everything after it is
 // refused, failed tells it, and the daemon ends.
 type disk struct {
-	*raftboltdb.BoltStore
+	*store
 	path   string
 	failed chan struct{} // closed at the first failure
 
@@ -25,12 +27,13 @@ type disk struct {
 }
 
 var (
-	_ raft.LogStore    = (*disk)(nil)
-	_ raft.StableStore = (*disk)(nil)
+	_ raft.LogStore          = (*disk)(nil)
+	_ raft.MonotonicLogStore = (*disk)(nil)
+	_ raft.StableStore       = (*disk)(nil)
 )
 
-func newDisk(s *raftboltdb.BoltStore, path string) *disk {
-	return &disk{BoltStore: s, path: path, failed: make(chan struct{})}
+func newDisk(s *store, path string) *disk {
+	return &disk{store: s, path: path, failed: make(chan struct{})}
 }
 
 func (d *disk) write(do func() error) error {
@@ -40,7 +43,7 @@ func (d *disk) write(do func() error) error {
 		return d.err
 	}
 	if err := do(); err != nil {
-		d.err = fmt.Errorf("data_dir: what the masters agree on can't be written to %s (%w): this master ends; make room or mend the disk, and start it again", d.path, err)
+		d.err = fmt.Errorf("data_dir: what the masters agree on can't be kept in %s (%w): this master ends; make room or mend the disk, and start it again", d.path, err)
 		close(d.failed)
 	}
 	return d.err
@@ -53,24 +56,34 @@ func (d *disk) failure() error {
 	return d.err
 }
 
+// GetLog implements [raft.LogStore]. An entry that has changed since the store
+// was examined ends the master like a failed write.
+func (d *disk) GetLog(index uint64, out *raft.Log) error {
+	err := d.store.GetLog(index, out)
+	if errors.Is(err, pages.ErrDamaged) {
+		return d.write(func() error { return err })
+	}
+	return err
+}
+
 // StoreLog implements [raft.LogStore].
 func (d *disk) StoreLog(l *raft.Log) error {
-	return d.write(func() error { return d.BoltStore.StoreLog(l) })
+	return d.write(func() error { return d.store.StoreLogs([]*raft.Log{l}) })
 }
 
 // StoreLogs implements [raft.LogStore].
 func (d *disk) StoreLogs(ls []*raft.Log) error {
-	return d.write(func() error { return d.BoltStore.StoreLogs(ls) })
+	return d.write(func() error { return d.store.StoreLogs(ls) })
 }
 
 // DeleteRange implements [raft.LogStore].
 func (d *disk) DeleteRange(min, max uint64) error {
-	return d.write(func() error { return d.BoltStore.DeleteRange(min, max) })
+	return d.write(func() error { return d.store.DeleteRange(min, max) })
 }
 
 // Set implements [raft.StableStore].
 func (d *disk) Set(key, value []byte) error {
-	return d.write(func() error { return d.BoltStore.Set(key, value) })
+	return d.write(func() error { return d.store.Set(key, value) })
 }
 
 // SetUint64 implements [raft.StableStore]. Raft panics where it can't write its
@@ -78,7 +91,7 @@ func (d *disk) Set(key, value []byte) error {
 // one failure is kept from it. A term promises nothing by itself: the vote and
 // the entries that would be promised in it are refused.
 func (d *disk) SetUint64(key []byte, value uint64) error {
-	err := d.write(func() error { return d.BoltStore.SetUint64(key, value) })
+	err := d.write(func() error { return d.store.SetUint64(key, value) })
 	if string(key) == currentTerm {
 		return nil
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/ringmaster-project/ringmaster/offers/pages"
 )
 
 // identity is who the master of a data folder is, for as long as the folder
@@ -28,27 +30,32 @@ func nameOf(id string) string {
 	return name
 }
 
-// openIdentity reads the identity in dir or, in a new folder, makes one.
-func openIdentity(dir, name string) (identity, error) {
-	path := filepath.Join(dir, "identity.json")
+// openIdentity reads the identity in dir; the second result is what its store
+// says about itself. In a new folder it makes both, the store first: where
+// there is an identity, the store must be there too, since an empty one would
+// have forgotten whom this master voted for.
+func openIdentity(dir, name, memory string) (identity, about, error) {
+	path, log := filepath.Join(dir, "identity.json"), filepath.Join(dir, "raft.db")
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return newIdentity(path, name)
+		id, err := newIdentity(path, log, name)
+		return id, about{owner: id.ID}, err
 	}
 	if err != nil {
-		return identity{}, fmt.Errorf("data_dir: %w", err)
+		return identity{}, about{}, fmt.Errorf("data_dir: %w", err)
 	}
 	var known identity
 	if err := json.Unmarshal(raw, &known); err != nil || known.ID == "" || nameOf(known.ID) != known.Name {
-		return identity{}, fmt.Errorf("data_dir: %s is damaged: restore it, or start with an empty folder to join as a new master", path)
+		return identity{}, about{}, fmt.Errorf("data_dir: %s is damaged: restore it, or start with an empty folder to join as a new master", path)
 	}
 	if known.Name != name {
-		return identity{}, fmt.Errorf("data_dir: %s belongs to the master %s: start it as --name %s, or give %s a folder of its own", dir, known.Name, known.Name, name)
+		return identity{}, about{}, fmt.Errorf("data_dir: %s belongs to the master %s: start it as --name %s, or give %s a folder of its own", dir, known.Name, known.Name, name)
 	}
-	return known, nil
+	was, err := examine(log, known.ID, memory)
+	return known, was, err
 }
 
-func newIdentity(path, name string) (identity, error) {
+func newIdentity(path, log, name string) (identity, error) {
 	var random [8]byte
 	if _, err := rand.Read(random[:]); err != nil {
 		return identity{}, fmt.Errorf("identity: %w", err)
@@ -58,10 +65,31 @@ func newIdentity(path, name string) (identity, error) {
 	if err != nil {
 		return identity{}, fmt.Errorf("identity: %w", err)
 	}
+	if err := newStore(log, id.ID); err != nil {
+		return identity{}, err
+	}
 	if err := writeDurably(path, append(raw, '\n')); err != nil {
 		return identity{}, fmt.Errorf("data_dir: %w", err)
 	}
 	return id, nil
+}
+
+// newStore makes an empty store. One that is there without an identity is of a
+// first start that did not come to its end, or else the identity was lost.
+func newStore(path, owner string) error {
+	x := examination{}
+	err := pages.File(path, x.visit)
+	if !errors.Is(err, fs.ErrNotExist) && (x.last != 0 || x.votes != 0) {
+		return fmt.Errorf("data_dir: %s is there and identity.json is missing: restore that, or start with an empty folder to join as a new master", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("data_dir: %w", err)
+	}
+	s, err := openStore(path, owner, about{})
+	if err != nil {
+		return fmt.Errorf("data_dir: make %s: %w", path, err)
+	}
+	return s.Close()
 }
 
 // writeDurably puts a file in place whole or not at all, also over a crash.

@@ -12,8 +12,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
 )
@@ -72,7 +70,7 @@ func Open(c Config) (_ *Replica, err error) {
 	if r.lock, err = lockFolder(c.DataDir); err != nil {
 		return nil, err
 	}
-	known, err := openIdentity(c.DataDir, c.Name)
+	known, was, err := openIdentity(c.DataDir, c.Name, c.RuntimeDir)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +80,7 @@ func Open(c Config) (_ *Replica, err error) {
 	r.self = Member{ID: known.ID, Name: known.Name, Raft: r.port.advertised, HTTP: c.HTTP}
 	r.port.idAt, r.port.answer = r.idAt, r.answer
 	r.fsm = newFSM(c.Logger)
-	if err := r.openRaft(); err != nil {
+	if err := r.openRaft(was); err != nil {
 		return nil, err
 	}
 	r.seeking.start(c.Join)
@@ -95,21 +93,20 @@ func Open(c Config) (_ *Replica, err error) {
 
 // openRaft opens the log and the snapshots and starts Raft on them. A single
 // master is made a cluster at once.
-func (r *Replica) openRaft() error {
+func (r *Replica) openRaft(was about) error {
 	path := filepath.Join(r.config.DataDir, "raft.db")
-	store, err := raftboltdb.New(raftboltdb.Options{
-		Path: path, MsgpackUseNewTimeFormat: true,
-		// The free list is rebuilt on opening instead of written with every commit.
-		BoltOptions: &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType},
-	})
+	store, err := openStore(path, r.self.ID, was)
 	if err != nil {
 		return fmt.Errorf("data_dir: open %s: %w", path, err)
 	}
+	if err := store.attest(r.config.RuntimeDir, r.config.DataDir); err != nil {
+		r.logger.Warn("an older copy of the data folder would not be noticed", "error", err)
+	}
 	r.store = newDisk(store, path)
 	quiet := quietLogger{r.logger.Named("raft")}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(r.config.DataDir, snapshotsKept, quiet)
+	snapshots, err := openSnapshots(r.config.DataDir, r.self.ID, was, quiet)
 	if err != nil {
-		return fmt.Errorf("data_dir: snapshots: %w", err)
+		return err
 	}
 	transport := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: r.port, MaxPool: 3, Timeout: 10 * time.Second, Logger: quiet, MsgpackUseNewTimeFormat: true,

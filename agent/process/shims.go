@@ -1,0 +1,62 @@
+package process
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
+)
+
+// shimName is the shims' first argument, by which they are known among all
+// processes; the second is the folder of the task.
+const shimName = "ringmaster-shim"
+
+// shims returns the shims of this user that run for a folder below dir, by its
+// name. They are found among the host's processes, so also where the folder, or
+// the whole data folder, was removed while they ran.
+func shims(dir string) map[string]record.Identity {
+	processes, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	out := map[string]record.Identity{}
+	for _, p := range processes {
+		pid, err := strconv.Atoi(p.Name())
+		if err != nil {
+			continue
+		}
+		folder, ok := shimOf(pid)
+		if !ok || filepath.Dir(folder) != dir {
+			continue
+		}
+		// Asked for its folder again once it is identified, since the number
+		// may have become another process's in between.
+		id, err := record.Identify(pid)
+		if again, ok := shimOf(pid); err == nil && ok && again == folder {
+			out[filepath.Base(folder)] = id
+		}
+	}
+	return out
+}
+
+// shimOf returns the folder of the shim with that pid, if it is one of this user.
+func shimOf(pid int) (folder string, ok bool) {
+	path := "/proc/" + strconv.Itoa(pid)
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil || int(st.Uid) != os.Geteuid() {
+		return "", false
+	}
+	raw, err := os.ReadFile(path + "/cmdline")
+	if err != nil {
+		return "", false
+	}
+	arguments := bytes.Split(bytes.TrimSuffix(raw, []byte{0}), []byte{0})
+	if len(arguments) != 2 || string(arguments[0]) != shimName {
+		return "", false
+	}
+	return string(arguments[1]), true
+}
