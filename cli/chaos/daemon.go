@@ -164,7 +164,7 @@ func (d *daemon) stop(limit time.Duration) error {
 		return err
 	}
 	if err := d.awaitEnd(limit); err != nil {
-		return errors.Join(fmt.Errorf("after SIGTERM: %w", err), d.kill())
+		return errors.Join(fmt.Errorf("after SIGTERM: %w", err), d.dump())
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,6 +172,18 @@ func (d *daemon) stop(limit time.Duration) error {
 		return fmt.Errorf("%s ended with %s after SIGTERM: %s", d.name, d.state, lastLine(d.log))
 	}
 	return nil
+}
+
+// dump ends a daemon that stands still, and leaves in its log what all its
+// goroutines wait for.
+func (d *daemon) dump() error {
+	if err := d.signal(syscall.SIGQUIT, true); err != nil {
+		return err
+	}
+	if d.awaitEnd(5*time.Second) == nil {
+		return nil
+	}
+	return d.kill()
 }
 
 func (d *daemon) awaitEnd(limit time.Duration) error {

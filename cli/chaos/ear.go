@@ -162,6 +162,9 @@ func (l *heardLink) cheat(frame []byte) []byte {
 			return nil
 		}
 		id := m.OfferIDs[0] // the very same, again
+		if len(e.seen) == 0 {
+			return nil
+		}
 		if other := e.seen[e.random.IntN(len(e.seen))]; e.random.IntN(2) == 0 && e.owner[other] != l.who {
 			id = other
 		}

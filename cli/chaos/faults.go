@@ -93,7 +93,8 @@ func (l *lab) leader() (*daemon, uint64, error) {
 	return l.masters[i], term, nil
 }
 
-// again starts d and waits until it serves.
+// again starts ds and waits until they serve. One that does not is started
+// once more, so that what follows tells of other things.
 func again(ds ...*daemon) error {
 	for _, d := range ds {
 		if err := d.start(); err != nil {
@@ -102,7 +103,7 @@ func again(ds ...*daemon) error {
 	}
 	for _, d := range ds {
 		if err := d.awaitReady(comeBack); err != nil {
-			return err
+			return errors.Join(err, d.dump(), d.start(), d.awaitReady(comeBack))
 		}
 	}
 	return nil

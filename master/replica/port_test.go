@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
 	"math/big"
 	"net"
@@ -18,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/ringmaster-project/ringmaster/offers/door"
 )
@@ -183,4 +186,19 @@ func (a authority) door(t *testing.T) *door.Door {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// TestNoPipelines: see newTransport for what they would do. It takes a leader
+// that is deposed under load to see it, which cli/chaos does.
+func TestNoPipelines(t *testing.T) {
+	c := config(t, "m1")
+	p, err := openPort(c, "m1@1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := newTransport(p, c.Logger)
+	defer transport.Close()
+	if _, err := transport.AppendEntriesPipeline("m2@1", nobody); !errors.Is(err, raft.ErrPipelineReplicationNotSupported) {
+		t.Errorf("a pipeline: %v", err)
+	}
 }

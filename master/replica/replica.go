@@ -108,9 +108,7 @@ func (r *Replica) openRaft(was about) error {
 	if err != nil {
 		return err
 	}
-	transport := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: r.port, MaxPool: 3, Timeout: 10 * time.Second, Logger: quiet, MsgpackUseNewTimeFormat: true,
-	})
+	transport := newTransport(r.port, quiet)
 	conf := r.raftConfig(quiet)
 	node, err := raft.NewRaft(conf, r.fsm, r.store, r.store, snapshots, transport)
 	if err != nil {
@@ -122,6 +120,17 @@ func (r *Replica) openRaft(was about) error {
 		return r.bootstrap([]Member{r.self})
 	}
 	return nil
+}
+
+// newTransport speaks with the other masters for Raft, without pipelines. In
+// them a leader whose entries a follower refuses, because it follows a newer
+// leader or can't write, may wait for itself for ever: that follower gets
+// nothing more from it, and the leader's process can't be stopped any more
+// (hashicorp/raft issue 612). They gain nothing where entries are batched.
+func newTransport(p *port, logger hclog.Logger) *raft.NetworkTransport {
+	return raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: p, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: 10 * time.Second, Logger: logger, MsgpackUseNewTimeFormat: true,
+	})
 }
 
 func (r *Replica) raftConfig(logger hclog.Logger) *raft.Config {
