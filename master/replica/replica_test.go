@@ -166,8 +166,29 @@ func TestRestartFromSnapshotAndLog(t *testing.T) {
 	crash(r)
 	again := start(t, c)
 	<-again.LeadershipChanges()
-	weigh(t, "old", 2, again)
-	weigh(t, "new", 3, again)
+	for role, weight := range map[offers.Role]float64{"old": 2, "new": 3} { // all of it is there from the first moment
+		if s, ok := again.State().Role(role); !ok || s.Weight != weight {
+			t.Errorf("begins to lead with the role %s as %+v", role, s)
+		}
+	}
+}
+
+// Whether a master leads is for a majority to say, not for itself.
+func TestLeadershipIsConfirmedByTheMajority(t *testing.T) {
+	rs := three(t, nil)
+	leader := leaderOf(t, rs...)
+	others := without(rs, leader)
+	if err := others[0].VerifyLeader(); !errors.Is(err, &offers.Error{Code: offers.NotLeader}) {
+		t.Errorf("a follower leads: %v", err)
+	}
+	crash(others[0])
+	if err := leader.VerifyLeader(); err != nil {
+		t.Errorf("with one of two followers: %v", err)
+	}
+	crash(others[1])
+	if err := leader.VerifyLeader(); err == nil {
+		t.Error("it leads without a majority")
+	}
 }
 
 func TestDataFolderIsGuarded(t *testing.T) {
