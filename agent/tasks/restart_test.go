@@ -259,3 +259,84 @@ func TestIdentityIsWrittenDown(t *testing.T) {
 		t.Errorf("written down is %+v", r.Meta)
 	}
 }
+
+// A task that was not started after all, its shim having gone first, is begun
+// once more, as often as that happens.
+func TestNeverStartedIsBegunAgain(t *testing.T) {
+	m := fresh(t)
+	m.Ready()
+	play(t, m, []step{{"0 launch t", "launched t, changed t, | start t"}})
+	for range 2 {
+		play(t, m, []step{
+			{"1 prepared t", "changed t, | release t"},
+			{"1 never t", "changed t, | start t"},
+		})
+	}
+}
+
+// Nothing happens to a task after its end but its acknowledgement, or that the
+// masters have forgotten it.
+func TestEndIsTheEnd(t *testing.T) {
+	m := fresh(t)
+	m.Ready()
+	play(t, m, []step{
+		{"0 launch t x", "launched t, changed t, | start t"},
+		{"0 prepared t", "changed t, | release t"},
+		{"0 started t", "changed t, | send t running"},
+		{"1 exit t", "changed t, | send t finished"},
+		{"1 ack t running", "changed t, |"},
+		{"1 exit t x", "|"},
+		{"1 started t", "|"},
+		{"1 prepared t", "|"},
+		{"1 kill t", "|"},
+		{"1 never t", "|"},
+	})
+	m.Adopted(name("t"), at(1))
+	m.Lost(name("t"), "it is known", at(1))
+	if got := tell(m.Ready()); got != "|" {
+		t.Errorf("after its end: %s", got)
+	}
+	play(t, m, []step{{"9 forgotten t", "removed t, | usage"}})
+}
+
+// A task that was lost with its record ends, and is not begun when it is
+// launched.
+func TestLostTaskEnds(t *testing.T) {
+	m := fresh(t)
+	m.Ready()
+	m.Lost(name("t"), "its record is damaged", at(0))
+	if got, want := tell(m.Ready()), "launched t, changed t, | send t failed supervisor_lost"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	play(t, m, []step{{"1 launch t", "| send t failed supervisor_lost"}})
+}
+
+// What was about to be sent when the connection ended is for the next master.
+func TestNothingIsSentToNobody(t *testing.T) {
+	m := fresh(t)
+	m.Ready()
+	play(t, m, []step{{"0 launch t", "launched t, changed t, | start t"}})
+	m.Started(name("t"), at(1))
+	m.Disconnected()
+	if got, want := tell(m.Ready()), "changed t, |"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Two agents that begin with the same checkpoint, one of which has a copy, do
+// not tell different ends under one id.
+func TestEndsOfTwoRunsDiffer(t *testing.T) {
+	m := fresh(t)
+	m.Ready()
+	play(t, m, []step{{"0 launch t", "launched t, changed t, | start t"}, {"0 prepared t", "changed t, | release t"}})
+	var ids []offers.UpdateID
+	for second := range 2 {
+		run := restart(t, m, 1+second)
+		run.Ended(name("t"), How{Exit: record.Exit{Code: second}}, at(5))
+		p, _ := run.Progress(name("t"))
+		ids = append(ids, p.Reports[0].ID)
+	}
+	if ids[0] == ids[1] {
+		t.Errorf("both ends are %s", ids[0])
+	}
+}
