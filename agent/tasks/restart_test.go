@@ -63,7 +63,9 @@ func TestEndsFoundAfterARestart(t *testing.T) {
 				t.Fatal("it is started again before anybody has looked for its process")
 			}
 			register(t, m, at(2))
-			m.Ready()
+			if r := m.Ready(); len(r.Start) > 0 {
+				t.Fatal("it is started again although its process was written down")
+			}
 			m.Ended(name("t"), c.how, at(3))
 			r := m.Ready()
 			if got := tell(r); got != c.want {

@@ -164,17 +164,19 @@ func TestTermsShareNoNames(t *testing.T) {
 	}
 }
 
-// An end that comes in the turn of a kill wins: its agent is not told to kill
-// what it may have forgotten.
+// An end that comes in the turn of a kill, before or after it, wins: its agent
+// is not told to kill what it may have forgotten.
 func TestKillOfWhatHasEndedIsNotSent(t *testing.T) {
 	l := newScene(t)
 	h, a := l.host("a1", ""), l.author("")
-	a.launch("t1")
+	a.launch("t1", "t2")
 	heard[wire.Message](h.listener)
 	h.hand(status(a.ref("t1"), offers.Finished, "u1"))
 	a.hand(&wire.Kill{TaskID: "t1"})
+	a.hand(&wire.Kill{TaskID: "t2"})
+	h.hand(status(a.ref("t2"), offers.Finished, "u2"))
 	l.commit()
-	h.nothing("the task has ended")
+	h.nothing("the tasks have ended")
 	a.acknowledge("t1", "u1")
 	a.acknowledge("t1", "u1") // twice does no harm
 }
@@ -284,5 +286,32 @@ func TestCloseEndsEveryConnection(t *testing.T) {
 	l.Close("over")
 	if h.ended != "over" || a.ended != "over" || entering.ended != "over" || settled != 1 {
 		t.Errorf("ended %q, %q and %q, settled %d times", h.ended, a.ended, entering.ended, settled)
+	}
+}
+
+// An offer is its framework's, to accept and to decline; two tasks of one
+// accept have two ids.
+func TestOfferIsItsFrameworksAlone(t *testing.T) {
+	l := newScene(t)
+	h, a, other := l.host("a1", ""), l.author(""), l.author("")
+	o := a.wish()
+	other.say(&wire.Decline{OfferIDs: []offers.OfferID{o.ID}})
+	if free := l.free(h.self.ID); free != 3000 {
+		t.Errorf("%d are free after another framework has declined the offer, want 3000", free)
+	}
+	a.say(acceptance(o, "t1", "t1"))
+	var launched, inUse int
+	for _, m := range a.got {
+		switch m := m.(type) {
+		case *wire.Accepted:
+			launched += len(m.TaskIDs)
+		case *wire.ErrorMessage:
+			if m.Code == offers.TaskIDInUse {
+				inUse++
+			}
+		}
+	}
+	if launched != 1 || inUse != 1 {
+		t.Errorf("%d launched, %d ids in use; want 1 and 1: %s", launched, inUse, written(a.got))
 	}
 }
