@@ -162,8 +162,22 @@ func TestRestartFromSnapshotAndLog(t *testing.T) {
 	if err := r.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
+	many := make([]state.Command, 200) // so that it takes a moment to have it all again
+	for i := range many {
+		many[i] = setRole(fmt.Sprintf("role%03d", i), 2)
+	}
+	var waiting []*Future
+	for range 200 {
+		waiting = append(waiting, r.Apply(0, many))
+	}
+	for _, f := range waiting {
+		if _, err := f.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	apply(t, r, setRole("new", 3))
 	crash(r)
+	c.Listen = r.self.Raft // with another address it would first have that agreed on
 	again := start(t, c)
 	<-again.LeadershipChanges()
 	for role, weight := range map[offers.Role]float64{"old": 2, "new": 3} { // all of it is there from the first moment
