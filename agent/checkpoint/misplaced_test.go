@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"reflect"
 	"testing"
@@ -96,6 +97,29 @@ func TestBrokenPages(t *testing.T) {
 				t.Errorf("the next start finds %v", again.Damage)
 			}
 		})
+	}
+}
+
+// TestMissingTaskIsNoticed takes both records of a task out of a checkpoint:
+// what is left is good, and fewer than it says.
+func TestMissingTaskIsNoticed(t *testing.T) {
+	p := place(t.TempDir())
+	fill(t, p, 3)
+	db, err := bbolt.Open(p.Path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(func(tx *bbolt.Tx) error {
+		key := []byte("f1\x00t000")
+		return errors.Join(tx.Bucket([]byte("launches")).Delete(key), tx.Bucket([]byte("progress")).Delete(key))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if c := look(t, p); c.Damage == nil || c.Meta.Doubt == "" || len(c.Known) != 2 {
+		t.Errorf("said is %v, the doubt %q, with %d tasks", c.Damage, c.Meta.Doubt, len(c.Known))
 	}
 }
 

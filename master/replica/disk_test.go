@@ -132,6 +132,10 @@ func TestFirstFailedWriteIsTheLast(t *testing.T) {
 		if d.failure() == nil {
 			t.Errorf("%s: nothing is told", what)
 		}
+		_ = d.write(func() error { // refused, and not tried
+			t.Errorf("%s: the disk is asked again", what)
+			return nil
+		})
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -205,6 +205,28 @@ func TestLeadershipIsConfirmedByTheMajority(t *testing.T) {
 	}
 }
 
+// The lock is the folder's own: whoever comes second is told at once, however
+// far the first has come.
+func TestDataFolderIsLocked(t *testing.T) {
+	dir := t.TempDir()
+	first, err := lockFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := lockFolder(dir); err == nil || !strings.Contains(err.Error(), "another master uses") {
+		t.Errorf("a second master on the folder: %v", err)
+		_ = second.Close()
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := lockFolder(dir)
+	if err != nil {
+		t.Fatalf("after the first has gone: %v", err)
+	}
+	_ = again.Close()
+}
+
 func TestDataFolderIsGuarded(t *testing.T) {
 	c := config(t, "m1")
 	r := start(t, c)
