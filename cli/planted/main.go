@@ -5,13 +5,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
-	"text/tabwriter"
 	"time"
 )
 
@@ -97,29 +97,45 @@ func (c config) wants(p *promise, b *bug) bool {
 	return len(c.pattern) == 0 || slices.ContainsFunc(c.pattern, func(p string) bool { return strings.HasPrefix(b.id, p) })
 }
 
-// judge judges the bugs, some at a time, and returns the verdicts in their order.
-func (c config) judge(ctx context.Context, bugs []*bug) []verdict {
-	out := make([]verdict, len(bugs))
-	places := make(chan struct{}, c.jobs)
-	var judges sync.WaitGroup
-	for i, b := range bugs {
-		places <- struct{}{}
+// judge judges the bugs, some at a time, and yields the verdicts in their order.
+func (c config) judge(ctx context.Context, bugs []*bug) iter.Seq[verdict] {
+	return func(yield func(verdict) bool) {
+		var judges sync.WaitGroup
+		defer judges.Wait()
+		places := make(chan struct{}, c.jobs)
+		verdicts := make([]chan verdict, len(bugs))
+		for i := range bugs {
+			verdicts[i] = make(chan verdict, 1)
+		}
 		judges.Go(func() {
-			out[i] = judge(ctx, c.root, b, c.limit)
-			<-places
+			for i, b := range bugs {
+				places <- struct{}{}
+				judges.Go(func() {
+					verdicts[i] <- judge(ctx, c.root, b, c.limit)
+					<-places
+				})
+			}
 		})
+		for _, v := range verdicts {
+			if !yield(<-v) {
+				return
+			}
+		}
 	}
-	judges.Wait()
-	return out
 }
 
 // report prints the table, and an error when not every bug was caught.
-func (c config) report(verdicts []verdict, of map[*bug]*promise) error {
-	table := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "BUG\tBREAKS\tVERDICT\tBY\tSECONDS")
-	bad, skipped := 0, 0
+func (c config) report(verdicts iter.Seq[verdict], of map[*bug]*promise) error {
+	wide := 0
+	for b := range of {
+		wide = max(wide, len(b.id))
+	}
+	row := fmt.Sprintf("%%-%ds  %%-10s  %%-8s  %%7s  %%s\n", wide)
+	fmt.Fprintf(c.out, row, "BUG", "BREAKS", "VERDICT", "SECONDS", "BY")
+	n, bad, skipped := 0, 0, 0
 	var why strings.Builder
-	for _, v := range verdicts {
+	for v := range verdicts {
+		n++
 		switch {
 		case !v.good():
 			bad++
@@ -133,15 +149,12 @@ func (c config) report(verdicts []verdict, of map[*bug]*promise) error {
 		case len(v.caught) == 0:
 			skipped++
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%.1f\n", v.bug.id, of[v.bug].name, v, strings.Join(v.caught, ", "), v.took.Seconds())
-	}
-	if err := table.Flush(); err != nil {
-		return err
+		fmt.Fprintf(c.out, row, v.bug.id, of[v.bug].name, v, fmt.Sprintf("%.1f", v.took.Seconds()), strings.Join(v.caught, ", "))
 	}
 	fmt.Fprint(c.out, why.String())
-	fmt.Fprintf(c.out, "%d bugs: %d caught, %d not, %d skipped\n", len(verdicts), len(verdicts)-bad-skipped, bad, skipped)
+	fmt.Fprintf(c.out, "%d bugs: %d caught, %d not, %d skipped\n", n, n-bad-skipped, bad, skipped)
 	if bad > 0 {
-		return fmt.Errorf("%d of %d bugs were not caught", bad, len(verdicts))
+		return fmt.Errorf("%d of %d bugs were not caught", bad, n)
 	}
 	return nil
 }
