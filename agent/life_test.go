@@ -439,3 +439,20 @@ func TestRedirectToTheLeader(t *testing.T) {
 	m.welcome("a1", 1)
 	<-h.Registered()
 }
+
+// TestOrdersBeforeTheAnswer: before a master has shown its term, with the
+// answer to the registration, nothing that it orders is done.
+func TestOrdersBeforeTheAnswer(t *testing.T) {
+	m, dir := newMaster(t), t.TempDir()
+	run(t, config(t, dir, m))
+	l, _ := m.next()
+	l.launch(1, shell("early", "true"))
+	answer := &wire.AgentRegistered{AgentID: "a1", Heartbeat: offers.Duration(time.Hour)}
+	answer.Master.Term = 1
+	l.say(answer)
+	l.launch(1, shell("marker", "true"))
+	l.end("marker")
+	if _, err := os.Stat(sandboxOf(dir, "early")); err == nil {
+		t.Error("a launch of a master that was not yet believed was obeyed")
+	}
+}

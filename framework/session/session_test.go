@@ -211,6 +211,28 @@ func TestReconcileIsAskedAgain(t *testing.T) {
 	s.want("Reconciled")
 }
 
+// A leader of an older term is not believed, whatever it says, and the offers
+// of a lost connection are lost with it.
+func TestOnlyTheNewestLeaderIsBelieved(t *testing.T) {
+	s := start(t)
+	s.frame(`{"type":"offers","offers":[{"id":"o","agent":{"id":"a"},"resources":{"cpus":9}}]}`)
+	s.want("Offered")
+	s.Lost(errors.New("lost"))
+	if err := s.Accept([]offers.OfferID{"o"}, []offers.Task{{ID: "t", Resources: unit}}, nil); !errors.Is(err, &offers.Error{Code: offers.OfferGone}) {
+		t.Errorf("an offer of a lost connection: %v", err)
+	}
+	s.connect(3)
+	s.want("register, Disconnected, Reconnected")
+	s.Lost(errors.New("lost"))
+	s.take()
+	s.connect(2)
+	s.want("register, hang up")
+	s.frame(update("t", "running", "u1", ""), `{"type":"offers","offers":[{"id":"o","agent":{"id":"a"},"resources":{"cpus":9}}]}`)
+	s.want("")
+	s.connect(3)
+	s.want("register, Reconnected")
+}
+
 func TestBadFramesHarmNothing(t *testing.T) {
 	s := start(t)
 	s.frame(`{"type":"from_the_future"}`, `{"type":"heartbeat","more":1}`)

@@ -8,6 +8,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+
 	"github.com/ringmaster-project/ringmaster/master/state"
 )
 
@@ -86,5 +89,55 @@ func TestFullDiskEndsTheMaster(t *testing.T) {
 			back := start(t, hit.config)
 			weigh(t, "after", 7, append(others, back)...)
 		})
+	}
+}
+
+// TestFirstFailedWriteIsTheLast: nobody knows what is on a disk after a write
+// that failed, so nothing is promised on it any more, even if it would take it.
+func TestFirstFailedWriteIsTheLast(t *testing.T) {
+	for what, write := range map[string]func(*disk) error{
+		"entries":  func(d *disk) error { return d.StoreLogs([]*raft.Log{{Index: 1}}) },
+		"an entry": func(d *disk) error { return d.StoreLog(&raft.Log{Index: 1}) },
+		"a cut":    func(d *disk) error { return d.DeleteRange(1, 2) },
+		"a vote":   func(d *disk) error { return d.Set([]byte("LastVoteCand"), []byte("m1")) },
+		"a number": func(d *disk) error { return d.SetUint64([]byte("LastVoteTerm"), 3) },
+	} {
+		path := filepath.Join(t.TempDir(), "raft.db")
+		open := func() *raftboltdb.BoltStore {
+			s, err := raftboltdb.NewBoltStore(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		d := newDisk(open(), path)
+		if err := write(d); err != nil {
+			t.Fatalf("%s on a good disk: %v", what, err)
+		}
+		if err := d.Close(); err != nil { // every write fails from now on
+			t.Fatal(err)
+		}
+		if err := write(d); err == nil {
+			t.Errorf("%s: a failed write is said to be done", what)
+		}
+		d.BoltStore = open()
+		if err := write(d); err == nil {
+			t.Errorf("%s: it is written after a write that failed", what)
+		}
+		select {
+		case <-d.failed:
+		default:
+			t.Errorf("%s: nobody is told", what)
+		}
+		if d.failure() == nil {
+			t.Errorf("%s: nothing is told", what)
+		}
+		_ = d.write(func() error { // refused, and not tried
+			t.Errorf("%s: the disk is asked again", what)
+			return nil
+		})
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -162,12 +162,69 @@ func TestRestartFromSnapshotAndLog(t *testing.T) {
 	if err := r.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
+	many := make([]state.Command, 200) // so that it takes a moment to have it all again
+	for i := range many {
+		many[i] = setRole(fmt.Sprintf("role%03d", i), 2)
+	}
+	var waiting []*Future
+	for range 200 {
+		waiting = append(waiting, r.Apply(0, many))
+	}
+	for _, f := range waiting {
+		if _, err := f.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	apply(t, r, setRole("new", 3))
 	crash(r)
+	c.Listen = r.self.Raft // with another address it would first have that agreed on
 	again := start(t, c)
 	<-again.LeadershipChanges()
-	weigh(t, "old", 2, again)
-	weigh(t, "new", 3, again)
+	for role, weight := range map[offers.Role]float64{"old": 2, "new": 3} { // all of it is there from the first moment
+		if s, ok := again.State().Role(role); !ok || s.Weight != weight {
+			t.Errorf("begins to lead with the role %s as %+v", role, s)
+		}
+	}
+}
+
+// Whether a master leads is for a majority to say, not for itself.
+func TestLeadershipIsConfirmedByTheMajority(t *testing.T) {
+	rs := three(t, nil)
+	leader := leaderOf(t, rs...)
+	others := without(rs, leader)
+	if err := others[0].VerifyLeader(); !errors.Is(err, &offers.Error{Code: offers.NotLeader}) {
+		t.Errorf("a follower leads: %v", err)
+	}
+	crash(others[0])
+	if err := leader.VerifyLeader(); err != nil {
+		t.Errorf("with one of two followers: %v", err)
+	}
+	crash(others[1])
+	if err := leader.VerifyLeader(); err == nil {
+		t.Error("it leads without a majority")
+	}
+}
+
+// The lock is the folder's own: whoever comes second is told at once, however
+// far the first has come.
+func TestDataFolderIsLocked(t *testing.T) {
+	dir := t.TempDir()
+	first, err := lockFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := lockFolder(dir); err == nil || !strings.Contains(err.Error(), "another master uses") {
+		t.Errorf("a second master on the folder: %v", err)
+		_ = second.Close()
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := lockFolder(dir)
+	if err != nil {
+		t.Fatalf("after the first has gone: %v", err)
+	}
+	_ = again.Close()
 }
 
 func TestDataFolderIsGuarded(t *testing.T) {

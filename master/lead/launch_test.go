@@ -1,0 +1,317 @@
+package lead_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/lead"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// Nothing is said and nobody acts before the launch is durable; then all hear.
+func TestLaunchIsDurableBeforeAnyoneHears(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	o := a.wish()
+	heard[wire.Message](h.listener)
+	a.hand(acceptance(o, "t1"))
+	steps := l.propose()
+	a.nothing("the launch is not committed")
+	h.nothing("the launch is not committed")
+	l.agree(steps)
+	if got := only[*wire.Accepted](a.listener); !slices.Equal(got.TaskIDs, []offers.TaskID{"t1"}) || !slices.Equal(got.OfferIDs, []offers.OfferID{o.ID}) {
+		t.Errorf("accepted are %+v", got)
+	}
+	if got := only[*wire.Launch](h.listener); got.Tasks[0].Task.ID != "t1" || got.Term != 1 || got.Tasks[0].User != "somebody" {
+		t.Errorf("launched is %+v", got)
+	}
+}
+
+// The same for a kill, and the kill of a task on its way to a majority.
+func TestKillIsDurableBeforeTheAgentHears(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1")
+	heard[wire.Message](h.listener)
+	a.hand(&wire.Kill{TaskID: "t1"})
+	steps := l.propose()
+	h.nothing("the kill is not committed")
+	l.agree(steps)
+	if got := only[*wire.KillTask](h.listener); got.Task != "t1" || got.Term != 1 {
+		t.Errorf("killed is %+v", got)
+	}
+	if free := l.free(h.self.ID); free != 3000 {
+		t.Errorf("%d are free while the task ends, want 3000", free)
+	}
+}
+
+// An end is durable before its framework hears of it.
+func TestEndIsDurableBeforeTheFrameworkHears(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1")
+	h.hand(status(a.ref("t1"), offers.Finished, "u1"))
+	steps := l.propose()
+	a.nothing("the end is not committed")
+	l.agree(steps)
+	a.update(offers.Finished, "u1")
+	if free := l.free(h.self.ID); free != 4000 {
+		t.Errorf("%d are free after the end, want 4000", free)
+	}
+}
+
+// A launch that is refused when it commits, here for an agent that was drained
+// in the turn before, did not happen: dropped is said and the room comes back.
+func TestRefusedLaunchIsDropped(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	o := a.wish()
+	heard[wire.Message](h.listener)
+	l.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: h.self.ID, State: offers.AgentDraining}}, nil)
+	drain := l.propose()
+	a.hand(acceptance(o, "t1"))
+	launch := l.propose()
+	l.agree(drain)
+	l.agree(launch)
+	for _, m := range a.got {
+		if _, ok := m.(*wire.Accepted); ok {
+			t.Error("accepted is said of a launch that was refused")
+		}
+	}
+	if s := a.update(offers.Dropped, ""); s.Task != "t1" {
+		t.Errorf("dropped is %s", s.Task)
+	}
+	h.nothing("the launch was refused")
+	if free := l.free(h.self.ID); free != 4000 {
+		t.Errorf("%d are free, want 4000", free)
+	}
+}
+
+// An offer is good for one accept, in the term that made it.
+func TestOfferIsGoodOnceInItsTerm(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	o := a.wish()
+	dropped := func(why string) {
+		t.Helper()
+		a.say(acceptance(o, "t2"))
+		refusals, updates := 0, 0
+		for _, m := range a.got {
+			switch m := m.(type) {
+			case *wire.ErrorMessage:
+				if refusals++; m.Code != offers.OfferGone {
+					t.Errorf("an offer %s gets %s", why, m.Code)
+				}
+			case *wire.Update:
+				if updates++; m.Status.State != offers.Dropped || m.Status.Task != "t2" {
+					t.Errorf("an offer %s gets %+v", why, m.Status)
+				}
+			case *wire.Accepted:
+				t.Errorf("an offer %s is accepted", why)
+			}
+		}
+		if refusals != 1 || updates != 1 || l.state.Task(a.ref("t2")) != nil {
+			t.Errorf("an offer %s gets %s", why, written(a.got))
+		}
+		heard[wire.Message](a.listener)
+	}
+	a.say(acceptance(o, "t1"))
+	heard[wire.Message](a.listener)
+	dropped("that was accepted")
+
+	o = a.wish()
+	l.succeed()
+	h.back()
+	a = l.author(a.id)
+	fresh := a.wish()
+	dropped("of the term before")
+	a.say(acceptance(fresh, "t3"))
+	only[*wire.Accepted](a.listener)
+}
+
+// No two terms make offers of the same name, nor updates.
+func TestTermsShareNoNames(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	first := a.wish() // the first of its term
+	a.say(acceptance(first, "t1"))
+	away := func() offers.UpdateID {
+		heard[wire.Message](a.listener)
+		h.leave()
+		l.wait(time.Minute)
+		s := a.update(offers.Unreachable, "any")
+		a.acknowledge("t1", s.UpdateID)
+		h = h.back(listed(a.ref("t1"), offers.Running))
+		again := a.update(offers.Running, "any")
+		a.acknowledge("t1", again.UpdateID)
+		if s.UpdateID == again.UpdateID {
+			t.Errorf("going away and coming back are both %s", s.UpdateID)
+		}
+		return s.UpdateID
+	}
+	gone := away()
+	l.succeed()
+	h = h.back(listed(a.ref("t1"), offers.Running))
+	a = l.author(a.id)
+	if o := a.wish(); o.ID == first.ID {
+		t.Errorf("two terms offer %s", o.ID)
+	}
+	if again := away(); again == gone {
+		t.Errorf("two terms tell %s", gone)
+	}
+}
+
+// An end that comes in the turn of a kill, before or after it, wins: its agent
+// is not told to kill what it may have forgotten.
+func TestKillOfWhatHasEndedIsNotSent(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1", "t2")
+	heard[wire.Message](h.listener)
+	h.hand(status(a.ref("t1"), offers.Finished, "u1"))
+	a.hand(&wire.Kill{TaskID: "t1"})
+	a.hand(&wire.Kill{TaskID: "t2"})
+	h.hand(status(a.ref("t2"), offers.Finished, "u2"))
+	l.commit()
+	h.nothing("the tasks have ended")
+	a.acknowledge("t1", "u1")
+	a.acknowledge("t1", "u1") // twice does no harm
+}
+
+// The core asks to be woken when an offer expires, and takes it back then.
+func TestOfferExpiresOnTime(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	o := a.wish()
+	if got := l.next.Sub(l.now); got != time.Hour {
+		t.Fatalf("it wants to be woken in %s, want 1h", got)
+	}
+	a.say(&wire.Suppress{}) // so that the room is not offered anew
+	l.now = l.next
+	l.commit()
+	if got := only[*wire.Rescind](a.listener).OfferIDs; len(got) != 1 || got[0] != o.ID {
+		t.Errorf("taken back are %v", got)
+	}
+	a.say(acceptance(o, "t1"))
+	if l.state.Task(a.ref("t1")) != nil || l.free(h.self.ID) != 4000 {
+		t.Errorf("an expired offer launches a task; %d are free", l.free(h.self.ID))
+	}
+}
+
+// A task id is in use from the accept on, also while the launch is on its way.
+func TestTaskIDOnItsWayIsInUse(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	first := a.wish()
+	a.hand(acceptance(first, "t1"))
+	steps := l.propose()
+	second := a.wish()
+	a.hand(acceptance(second, "t1"))
+	if got := only[*wire.ErrorMessage](a.listener).Code; got != offers.TaskIDInUse {
+		t.Errorf("the same id again gets %s", got)
+	}
+	heard[wire.Message](h.listener)
+	l.agree(steps)
+	l.commit()
+	if got := only[*wire.Launch](h.listener); len(got.Tasks) != 1 {
+		t.Errorf("launched are %+v", got)
+	}
+}
+
+// What runs is counted by the next leader before it offers anything.
+func TestNextLeaderCountsWhatRuns(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1", "t2", "t3")
+	l.succeed()
+	h.back(listed(a.ref("t1"), offers.Running), listed(a.ref("t2"), offers.Running), listed(a.ref("t3"), offers.Running))
+	if free := l.free(h.self.ID); free != 1000 {
+		t.Errorf("the next leader counts %d free, want 1000", free)
+	}
+}
+
+// An agent that missed a launch or a kill, because its leader died just after
+// the commit, gets it from the next one, once.
+func TestAgentGetsWhatItMissed(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("seen", "killed")
+	a.say(&wire.Kill{TaskID: "killed"})
+	a.launch("missed")
+	l.succeed()
+	h = h.back(listed(a.ref("seen"), offers.Running), listed(a.ref("killed"), offers.Running))
+	got := h.got
+	if m := only[*wire.Launch](h.listener); len(m.Tasks) != 1 || m.Tasks[0].Task.ID != "missed" || m.Term != 2 {
+		t.Errorf("launched is %+v", m)
+	}
+	h.got = got
+	if m := only[*wire.KillTask](h.listener); m.Task != "killed" || m.Term != 2 {
+		t.Errorf("killed is %+v", m)
+	}
+}
+
+// After a restore only the agent knows what became of a task. One that it does
+// not know is gone, and is not launched again.
+func TestRestoredTaskIsNotLaunchedAgain(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1")
+	l.state = l.state.Replacing(l.state, 1, l.now)
+	l.succeed()
+	a = l.author(a.id)
+	heard[wire.Message](a.listener)
+	h = h.back()
+	if launches := heard[*wire.Launch](h.listener); len(launches) > 0 {
+		t.Fatalf("launched again are %+v", launches[0].Tasks)
+	}
+	if s := a.update(offers.Gone, "any"); s.Reason != offers.ReasonRestored || s.UpdateID == "" {
+		t.Errorf("told is %+v", s)
+	}
+	if end := l.state.Task(a.ref("t1")).End; end == nil || end.State != offers.Gone {
+		t.Errorf("the end is %+v", end)
+	}
+}
+
+// A leader of the past tells everybody to look for the next one.
+func TestCloseEndsEveryConnection(t *testing.T) {
+	l := newScene(t)
+	h, a, entering, settled := l.host("a1", ""), l.author(""), &listener{TB: t}, 0
+	// Of this one nothing is committed: it must not wait for ever.
+	f := lead.NewFramework(entering, func() { settled++ })
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{Name: "f"}}, ""))
+	l.Finish()
+	l.Close("over")
+	if h.ended != "over" || a.ended != "over" || entering.ended != "over" || settled != 1 {
+		t.Errorf("ended %q, %q and %q, settled %d times", h.ended, a.ended, entering.ended, settled)
+	}
+}
+
+// An offer is its framework's, to accept and to decline; two tasks of one
+// accept have two ids.
+func TestOfferIsItsFrameworksAlone(t *testing.T) {
+	l := newScene(t)
+	h, a, other := l.host("a1", ""), l.author(""), l.author("")
+	o := a.wish()
+	other.say(&wire.Decline{OfferIDs: []offers.OfferID{o.ID}})
+	if free := l.free(h.self.ID); free != 3000 {
+		t.Errorf("%d are free after another framework has declined the offer, want 3000", free)
+	}
+	a.say(acceptance(o, "t1", "t1"))
+	var launched, inUse int
+	for _, m := range a.got {
+		switch m := m.(type) {
+		case *wire.Accepted:
+			launched += len(m.TaskIDs)
+		case *wire.ErrorMessage:
+			if m.Code == offers.TaskIDInUse {
+				inUse++
+			}
+		}
+	}
+	if launched != 1 || inUse != 1 {
+		t.Errorf("%d launched, %d ids in use; want 1 and 1: %s", launched, inUse, written(a.got))
+	}
+}

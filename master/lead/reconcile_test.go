@@ -1,0 +1,89 @@
+package lead_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// asks asks for tasks and returns the answers, which end with reconciled and
+// want no acknowledgement.
+func (a *author) asks(ids ...offers.TaskID) map[offers.TaskID]offers.Status {
+	a.Helper()
+	heard[wire.Message](a.listener)
+	a.hand(&wire.Reconcile{TaskIDs: ids})
+	if len(a.got) == 0 {
+		a.Fatal("reconcile gets no answer")
+	}
+	if _, ok := a.got[len(a.got)-1].(*wire.Reconciled); !ok {
+		a.Fatalf("the answers do not end with reconciled: %s", written(a.got))
+	}
+	out := map[offers.TaskID]offers.Status{}
+	for _, m := range heard[*wire.Update](a.listener) {
+		if m.Status.UpdateID != "" {
+			a.Errorf("an answer wants an acknowledgement: %+v", m.Status)
+		}
+		out[m.Status.Task] = m.Status
+	}
+	return out
+}
+
+// Reconcile has an answer for every task in every situation.
+func TestReconcileAlwaysAnswers(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	want := func(when string, id offers.TaskID, state offers.State, reason string) {
+		t.Helper()
+		if s, ok := a.asks(id)[id]; !ok || s.State != state || s.Reason != reason {
+			t.Errorf("%s: %+v (answered %v), want %s %s", when, s, ok, state, reason)
+		}
+	}
+	want("never heard of", "t1", offers.Dropped, offers.ReasonUnknownTask)
+	o := a.wish()
+	a.hand(acceptance(o, "t1"))
+	steps := l.propose()
+	want("on its way to a majority", "t1", offers.Staging, offers.ReasonReconciliation)
+	l.agree(steps)
+	want("launched", "t1", offers.Staging, offers.ReasonReconciliation)
+	h.report(a.ref("t1"), offers.Running, "u1")
+	a.acknowledge("t1", "u1")
+	want("running", "t1", offers.Running, offers.ReasonReconciliation)
+	h.leave()
+	want("its agent is away for a moment", "t1", offers.Running, offers.ReasonPendingAgent)
+	l.wait(2 * time.Minute)
+	want("its agent does not answer", "t1", offers.Unreachable, offers.ReasonAgentAway)
+
+	l.succeed()
+	a = l.author(a.id)
+	want("the next leader does not see its agent either", "t1", offers.Unreachable, offers.ReasonAgentAway)
+	h = h.back(listed(a.ref("t1"), offers.Running))
+	want("its agent is back", "t1", offers.Running, offers.ReasonReconciliation)
+	l.succeed()
+	a = l.author(a.id)
+	want("a leader that has not heard of its agent", "t1", offers.Staging, offers.ReasonPendingAgent)
+	h = h.back(listed(a.ref("t1"), offers.Running))
+	h.report(a.ref("t1"), offers.Failed, "u2")
+	want("ended", "t1", offers.Failed, "")
+	a.acknowledge("t1", "u2")
+	want("ended and acknowledged", "t1", offers.Failed, "")
+}
+
+// Without names it is about all tasks but those that are over and done with.
+func TestReconcileOfAll(t *testing.T) {
+	l := newScene(t)
+	h, a, other := l.host("a1", ""), l.author(""), l.author("")
+	if got := a.asks(); len(got) != 0 {
+		t.Errorf("answered %v of no task", got)
+	}
+	a.launch("lives", "ended", "over")
+	other.launch("foreign")
+	h.report(a.ref("ended"), offers.Failed, "u1")
+	h.report(a.ref("over"), offers.Failed, "u2")
+	a.acknowledge("over", "u2")
+	got := a.asks()
+	if len(got) != 2 || got["lives"].State != offers.Staging || got["ended"].State != offers.Failed {
+		t.Errorf("answered %+v", got)
+	}
+}

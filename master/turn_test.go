@@ -1,0 +1,172 @@
+package master
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/ringmaster-project/ringmaster/master/lead"
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/replica"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// agreement is a replica that says what a test wants, and notes what it is
+// asked.
+type agreement struct {
+	asked           []string
+	terms           []uint64 // of what was proposed
+	verify, barrier error
+	changes         chan bool
+}
+
+var _ replicated = (*agreement)(nil)
+
+func (a *agreement) Apply(term uint64, _ []state.Command) *replica.Future {
+	a.terms = append(a.terms, term)
+	return nil
+}
+func (a *agreement) Restore(uint64, *state.State) error { return nil }
+func (a *agreement) State() *state.State                { return state.New() }
+func (a *agreement) Term() uint64                       { return 7 }
+func (a *agreement) LeadershipChanges() <-chan bool     { return a.changes }
+func (a *agreement) VerifyLeader() error {
+	a.asked = append(a.asked, "who leads")
+	return a.verify
+}
+func (a *agreement) Barrier() error {
+	a.asked = append(a.asked, "what is under way")
+	return a.barrier
+}
+
+// turning is a loop that leads, of which only the test turns the handle.
+func turning(t *testing.T, a *agreement) *loop {
+	t.Helper()
+	d, err := door.Open(door.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLoop(loopConfig{door: d, match: match.Config{OfferTimeout: time.Minute}, agentTimeout: time.Minute, removalEvery: time.Second, removalBurst: 1}, a, hclog.NewNullLogger())
+	l.begin()
+	return l
+}
+
+// proposed lets the loop propose one command, and returns it; done counts its
+// answers.
+func proposed(l *loop, done *int) proposal {
+	l.core.Commit(state.Command{Init: &state.Init{ClusterID: "c0de"}}, func(state.Result) { *done++ })
+	l.finishTurn(time.NewTimer(time.Hour))
+	return <-l.proposed
+}
+
+// What was committed is acted on, for the term in which it was proposed.
+func TestCommittedTurnIsActedOn(t *testing.T) {
+	a, done := &agreement{}, 0
+	l := turning(t, a)
+	p := proposed(l, &done)
+	l.conclude(outcome{proposal: p, results: make([]state.Result, 1)})
+	if done != 1 || !slices.Equal(a.terms, []uint64{7}) {
+		t.Errorf("answered %d times, proposed for the terms %v, want 7", done, a.terms)
+	}
+}
+
+// What was not committed did not happen, and what was built on it is dropped:
+// the loop begins anew, after all that is under way, if it still leads.
+func TestFailedTurnDidNotHappen(t *testing.T) {
+	for name, c := range map[string]struct {
+		verify, barrier error
+		asked           []string
+		leads           bool
+	}{
+		"it still leads":      {nil, nil, []string{"who leads", "what is under way"}, true},
+		"it leads no more":    {errNotLeader(), nil, []string{"who leads"}, false},
+		"there is no knowing": {nil, errNotLeader(), []string{"who leads", "what is under way"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, done := &agreement{verify: c.verify, barrier: c.barrier}, 0
+			l := turning(t, a)
+			first := l.core
+			p := proposed(l, &done)
+			l.conclude(outcome{proposal: p, err: errors.New("no majority")})
+			if done != 0 {
+				t.Error("what was not committed is answered")
+			}
+			if l.core == first || (l.core != nil) != c.leads {
+				t.Errorf("it leads on: %t, with what it had before: %t", l.core != nil, l.core == first)
+			}
+			if !slices.Equal(a.asked, c.asked) {
+				t.Errorf("it asked %q, want %q", a.asked, c.asked)
+			}
+		})
+	}
+}
+
+// What an earlier leadership proposed is nothing to a later one, however it
+// came out.
+func TestOutcomeOfAnEarlierLeadershipIsIgnored(t *testing.T) {
+	a, done := &agreement{}, 0
+	l := turning(t, a)
+	p := proposed(l, &done)
+	l.stepDown("the test says so")
+	l.begin()
+	second := l.core
+	l.conclude(outcome{proposal: p, results: make([]state.Result, 1)})
+	l.conclude(outcome{proposal: p, err: errors.New("no majority")})
+	if done != 0 || l.core != second {
+		t.Errorf("answered %d times, begun anew: %t", done, l.core != second)
+	}
+}
+
+// A master that leads no more answers nothing, and one that lost the
+// leadership and won it again has none of what it had.
+func TestLeadershipIsFollowed(t *testing.T) {
+	a := &agreement{changes: make(chan bool)}
+	l := turning(t, a)
+	l.core = nil
+	go l.run(t.Context())
+	core := func() (c *lead.Core) {
+		_, err := ask(t.Context(), l, func(now *lead.Core, answer func(struct{}, error)) {
+			c = now
+			answer(struct{}{}, nil)
+		})
+		if (err == nil) != (c != nil) {
+			t.Errorf("leads: %t, answers: %v", c != nil, err)
+		}
+		return c
+	}
+	a.changes <- true
+	first := core()
+	a.changes <- true
+	second := core()
+	a.changes <- false
+	if third := core(); first == nil || second == nil || first == second || third != nil {
+		t.Errorf("leads with %p, then %p, then %p", first, second, third)
+	}
+}
+
+// A framework's store is read only where a majority says that this master
+// leads; that comes before all else.
+func TestStoreIsReadWithTheMajority(t *testing.T) {
+	a := &agreement{changes: make(chan bool), verify: offers.Errorf(offers.Unavailable, "no majority answers")}
+	l := turning(t, a)
+	go l.run(t.Context())
+	s := &stage{t, l}
+	f := s.connect(s.serveFramework, wire.ToFramework)
+	for _, op := range []string{"get", "list"} {
+		f.send(&wire.StateRequest{Op: op, Key: "k"}, "r")
+		frame, err := f.link.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _, err := wire.Decode(wire.ToFramework, frame)
+		if e, ok := m.(*wire.ErrorMessage); err != nil || !ok || e.Code != offers.Unavailable {
+			t.Errorf("%s without a majority gets %s", op, frame)
+		}
+	}
+}
