@@ -85,7 +85,7 @@ func (f *framework) offered(o wire.Offer) {
 		}
 		switch {
 		case w.healed || w.chance(0.15):
-			refuse := offers.Duration(w.between(0, 3*time.Second))
+			refuse := offers.Duration(w.calmly(w.between(0, 3*time.Second)))
 			f.session.Decline([]offers.OfferID{o.ID}, &refuse)
 		case w.chance(0.05): // it may expire
 		default:

@@ -236,12 +236,18 @@ func (f *framework) wait() {
 	}
 }
 
-// rest withdraws everything that is wished, and asks for the ends of tasks.
+// rest withdraws everything that is wished, kills what runs for long, and asks
+// for the ends of tasks.
 func (f *framework) rest() {
 	if f.session == nil {
 		return
 	}
 	f.session.Withdraw("d0", "d1", "d2")
+	for _, id := range f.notes.order {
+		if f.notes.tasks[id].end == "" && f.w.options.Calm > 1 {
+			f.session.Kill(id, nil)
+		}
+	}
 	f.ask()
 	f.flush()
 }

@@ -55,7 +55,7 @@ func (a *agent) release(ref offers.TaskRef) {
 	if a.w.chance(0.2) {
 		code = 3
 	}
-	a.exits(ref, p, record.Exit{Code: code}, a.w.spread(20*time.Millisecond, time.Minute))
+	a.exits(ref, p, record.Exit{Code: code}, a.w.calmly(a.w.spread(20*time.Millisecond, time.Minute)))
 }
 
 // signal asks or forces a process to end; some don't listen.

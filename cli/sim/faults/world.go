@@ -147,4 +147,9 @@ func (w *world) spread(low, high time.Duration) time.Duration {
 	return w.between(d/2, min(d, high))
 }
 
+// calmly lengthens d where all takes longer.
+func (w *world) calmly(d time.Duration) time.Duration {
+	return d * time.Duration(1+w.rng.IntN(w.options.Calm))
+}
+
 func pick[T any](w *world, from []T) T { return from[w.rng.IntN(len(from))] }
