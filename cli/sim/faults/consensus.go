@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -240,11 +241,11 @@ func (p *proposal) learn(results []state.Result, err error) {
 func describe(c *state.Command) string {
 	switch {
 	case c.RegisterAgent != nil:
-		return fmt.Sprintf("agent %s registers as %q", c.RegisterAgent.Agent.Name, c.RegisterAgent.Agent.ID)
+		return fmt.Sprintf("agent %s registers as %s", c.RegisterAgent.Agent.Name, cmp.Or(c.RegisterAgent.Agent.ID, "a new one"))
 	case c.SetAgentState != nil:
 		return fmt.Sprintf("agent %s is %s", c.SetAgentState.ID, c.SetAgentState.State)
 	case c.RegisterFramework != nil:
-		return fmt.Sprintf("framework %s registers as %q", c.RegisterFramework.Name, c.RegisterFramework.ID)
+		return fmt.Sprintf("framework %s registers as %s", c.RegisterFramework.Name, cmp.Or(c.RegisterFramework.ID, "a new one"))
 	case c.DisconnectFramework != nil:
 		return fmt.Sprintf("framework %s is away, until %s", c.DisconnectFramework.ID, c.DisconnectFramework.Deadline.Sub(epoch))
 	case c.RemoveFramework != nil:

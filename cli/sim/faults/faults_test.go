@@ -99,11 +99,12 @@ func TestSeedReplays(t *testing.T) {
 var update = flag.Bool("update", false, "write testdata anew")
 
 // TestStory compares what happens in one run with what is written down, to be
-// read. A change of what masters, agents and frameworks do shows in it.
+// read. A change of what masters, agents and frameworks do shows in it, and one
+// of the faults: then another seed may tell the better story.
 func TestStory(t *testing.T) {
 	o := faults.Options{
-		Masters: 3, Agents: 1, Frameworks: 1, Time: 12 * time.Second, Quiet: 3 * time.Minute,
-		Pace: 3 * time.Second, Crashes: -1,
+		Masters: 3, Agents: 1, Frameworks: 1, Calm: 2, Time: 12 * time.Second, Quiet: 3 * time.Minute,
+		Pace: 2 * time.Second, Crashes: -1,
 	}
 	path := filepath.Join("testdata", "story.txt")
 	got := story(storySeed, o)
@@ -125,4 +126,5 @@ func TestStory(t *testing.T) {
 	}
 }
 
-const storySeed = 5
+// storySeed is one in which the leader, the agent and the framework fail.
+const storySeed = 484

@@ -91,7 +91,11 @@ func (a *agent) noticed(ref offers.TaskRef, p *proc) {
 }
 
 func (a *agent) finish(ref offers.TaskRef, how tasks.How) {
-	a.w.tell(a.name, "the process of %s has ended: %+v", ref, how.Exit)
+	if how.Exit.Signal != "" {
+		a.w.tell(a.name, "the process of %s was ended by %s", ref, how.Exit.Signal)
+	} else {
+		a.w.tell(a.name, "the process of %s has ended (code %d, never ran %v, lost %v, rebooted %v)", ref, how.Exit.Code, how.Never, how.Lost, how.Rebooted)
+	}
 	if how.Never {
 		delete(a.procs, ref)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -111,7 +112,7 @@ func (w *world) tell(who, format string, args ...any) {
 	if w.options.Trace == nil {
 		return
 	}
-	line := fmt.Sprintf("%12.6f %-9s %s\n", w.now.Seconds(), who, fmt.Sprintf(format, args...))
+	line := strings.TrimRight(fmt.Sprintf("%12.6f %-9s %s", w.now.Seconds(), who, fmt.Sprintf(format, args...)), " ") + "\n"
 	if _, err := io.WriteString(w.options.Trace, line); err != nil && w.err == nil {
 		w.err = fmt.Errorf("write the trace: %w", err)
 	}
