@@ -16,7 +16,8 @@ type books struct {
 	m       *master
 	core    *lead.Core
 	began   time.Time
-	leaps   int // of the clock of m
+	leaps   int       // of the clock of m
+	leapt   time.Time // what it showed after the last one
 	touched bool
 	offered map[offers.OfferID]sold
 	may     map[offers.TaskRef]int       // launches that the accepts of this turn may bring
@@ -247,7 +248,9 @@ func (b *books) audit() {
 	}
 	if w.raft.leader != m || w.raft.term != m.term || !w.raft.leads() || m.flying > 0 || m.leaps != b.leaps {
 		clear(b.absent)
-		b.leaps = m.leaps
+		if m.leaps != b.leaps {
+			b.leaps, b.leapt = m.leaps, m.clock
+		}
 		return
 	}
 	for a := range w.raft.state.Agents() {
@@ -256,7 +259,7 @@ func (b *books) audit() {
 			continue
 		}
 		if b.absent[a.ID] {
-			w.broken("agent %s is silent for %s and not unreachable for %s", a.ID, m.clock.Sub(b.heard[a.ID]), m.name)
+			w.broken("agent %s is away for long and not unreachable for %s", a.ID, m.name)
 		}
 		b.absent[a.ID] = true
 	}
@@ -265,14 +268,15 @@ func (b *books) audit() {
 // away reports whether an agent is without a connection for longer than its
 // loss may take to be committed.
 func (b *books) away(id offers.AgentID) bool {
-	since := b.began
-	if at, ok := b.heard[id]; ok {
-		since = at
-	}
 	for _, s := range b.m.served {
 		if s.books == b && s.agentID == id && !s.over {
 			return false
 		}
 	}
-	return b.m.clock.Sub(since) > b.m.w.options.agentTimeout+removalEvery*time.Duration(len(b.m.w.agents)+1)+5*time.Second
+	since := b.began
+	if at, ok := b.heard[id]; ok {
+		since = at
+	}
+	turn := removalEvery*time.Duration(len(b.m.w.agents)+1) + 5*time.Second // all may be due at once
+	return b.m.clock.Sub(since) > b.m.w.options.agentTimeout+turn && b.m.clock.Sub(b.leapt) > turn
 }

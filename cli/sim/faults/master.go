@@ -39,8 +39,8 @@ func newMaster(w *world, n int) *master {
 
 // How fast silent agents are given up.
 const (
-	removalEvery = 2 * time.Second
-	removalBurst = 3
+	removalEvery = 3 * time.Second
+	removalBurst = 2
 )
 
 // layouts has few rings, since the judge looks at all of them after each turn.

@@ -29,6 +29,7 @@ func (w *world) strike() {
 		{8, "partition", func() bool { return w.partition(true) }},
 		{8, "one-way partition", func() bool { return w.partition(false) }},
 		{5, "master cut off", w.isolate},
+		{2, "agents cut off", w.isolateAgents},
 		{8, "master killed", func() bool { return w.kill(&pick(w, w.masters).process) }},
 		{6, "leader killed", func() bool { return w.raft.leader != nil && w.kill(&w.raft.leader.process) }},
 		{10, "agent killed", func() bool { return w.kill(&pick(w, w.agents).process) }},
@@ -122,6 +123,19 @@ func (w *world) isolate() bool {
 		}
 	}
 	return out || in
+}
+
+// isolateAgents cuts all agents off from all masters.
+func (w *world) isolateAgents() bool {
+	d := w.spread(time.Second, 2*time.Minute)
+	w.tell("fault", "no agent reaches a master for %s", d)
+	for _, a := range w.agents {
+		for _, m := range w.masters {
+			w.net.block(a.name, m.name, d)
+			w.net.block(m.name, a.name, d)
+		}
+	}
+	return true
 }
 
 func (w *world) names() []string {

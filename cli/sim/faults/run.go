@@ -64,7 +64,7 @@ func (o *Options) fill(w *world) {
 		o.Masters = pick(w, []int{3, 3, 5})
 	}
 	if o.Agents == 0 {
-		o.Agents = 1 + w.rng.IntN(4)
+		o.Agents = pick(w, []int{1, 2, 2, 3, 3, 4, 6})
 	}
 	if o.Frameworks == 0 {
 		o.Frameworks = 1 + w.rng.IntN(3)
