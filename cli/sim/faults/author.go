@@ -24,12 +24,16 @@ func (f *framework) act() {
 				grace = &d
 			}
 			w.tell(f.name, "kills %s", id)
-			f.session.Kill(id, grace)
+			f.kill(id, grace)
 		}
 	case n < 56:
-		f.reconcile()
+		if !f.trusts {
+			f.reconcile()
+		}
 	case n < 58:
-		f.ask()
+		if !f.trusts {
+			f.ask()
+		}
 	case n < 60:
 		f.session.Suppress()
 	case n < 66:

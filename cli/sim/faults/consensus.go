@@ -24,6 +24,7 @@ type consensus struct {
 	voters  []*master
 	pending []*proposal
 	due     time.Duration // when the last pending proposal is stored by a majority
+	slow    time.Duration // how much longer the disks take now and then
 }
 
 // proposal is one entry on its way to a majority.
@@ -153,6 +154,9 @@ func (c *consensus) propose(m *master, steps []lead.Step) {
 	}
 	c.pending = append(c.pending, p)
 	c.due = max(c.due, c.w.now+c.w.between(200*time.Microsecond, 15*time.Millisecond))
+	if c.slow > 0 && c.w.chance(0.2) {
+		c.due += c.w.between(0, c.slow)
+	}
 	c.w.after(c.due-c.w.now, func() { c.stored(p) })
 	if !c.w.healed && c.w.chance(0.002) {
 		c.w.fault("outcome of a proposal unknown")

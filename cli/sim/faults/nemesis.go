@@ -50,6 +50,7 @@ func (w *world) strike() {
 		{4, "clock jump forward", func() bool { return w.jump(1) }},
 		{4, "clock jump back", func() bool { return w.jump(-1) }},
 		{4, "slow network", w.slowDown},
+		{4, "slow disks of masters", w.slowDisks},
 		{4, "leadership transferred", w.transfer},
 		{3, "agent drained", func() bool { return w.operate(offers.AgentDraining) }},
 		{3, "agent undrained", func() bool { return w.operate(offers.AgentActive) }},
@@ -214,11 +215,17 @@ func (w *world) slowDown() bool {
 	return true
 }
 
+func (w *world) slowDisks() bool {
+	w.raft.slow = w.spread(20*time.Millisecond, 3*time.Second)
+	w.after(w.between(time.Second, 20*time.Second), func() { w.raft.slow = 0 })
+	return true
+}
+
 // heal ends all faults: everybody is up, goes on, and reaches everybody.
 func (w *world) heal() {
 	w.tell("world", "heals")
 	w.healed = true
-	w.net.slow = 0
+	w.net.slow, w.raft.slow = 0, 0
 	w.raft.voters = slices.Clone(w.masters)
 	for len(w.net.blocked) > 0 {
 		var first [2]string
