@@ -22,6 +22,7 @@ type books struct {
 	offered map[offers.OfferID]sold
 	may     map[offers.TaskRef]int       // launches that the accepts of this turn may bring
 	heard   map[offers.AgentID]time.Time // when the agent said something last
+	left    map[offers.AgentID]time.Time // when its connection ended
 	removed int                          // agents that were given up for their silence
 	absent  map[offers.AgentID]bool      // overdue already at the last audit
 }
@@ -36,7 +37,7 @@ func newBooks(m *master) *books {
 	return &books{
 		m: m, core: m.core, began: m.clock, leaps: m.leaps, touched: true,
 		offered: map[offers.OfferID]sold{}, may: map[offers.TaskRef]int{},
-		heard: map[offers.AgentID]time.Time{}, absent: map[offers.AgentID]bool{},
+		heard: map[offers.AgentID]time.Time{}, left: map[offers.AgentID]time.Time{}, absent: map[offers.AgentID]bool{},
 	}
 }
 
@@ -135,7 +136,7 @@ func (b *books) ended(s *served) {
 		return // of a leadership before, or never registered
 	}
 	if s.agentID != "" {
-		b.heard[s.agentID] = s.heard
+		b.heard[s.agentID], b.left[s.agentID] = s.heard, b.m.clock
 	}
 	for _, o := range b.m.served {
 		if o.books == b && o.id == s.id && s.id != "" {
@@ -278,5 +279,5 @@ func (b *books) away(id offers.AgentID) bool {
 		since = at
 	}
 	turn := removalEvery*time.Duration(len(b.m.w.agents)+1) + 5*time.Second // all may be due at once
-	return b.m.clock.Sub(since) > b.m.w.options.agentTimeout+turn && b.m.clock.Sub(b.leapt) > turn
+	return b.m.clock.Sub(since) > b.m.w.options.agentTimeout+turn && b.m.clock.Sub(b.left[id]) > turn && b.m.clock.Sub(b.leapt) > turn
 }
