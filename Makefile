@@ -83,7 +83,7 @@ chaos: build ## break a real cluster for CHAOS_TIME (5m) in the order of SEED
 	bin/chaos -ringmaster bin/ringmaster -time $(CHAOS_TIME) -seed $(SEED)
 
 .PHONY: sim
-sim: ## simulate clusters under faults for SIM_TIME (1m) from the seed SEED (1)
+sim: ## simulate clusters under faults for SIM_TIME (1m), or SEEDS of them, from the seed SEED
 	SIM_TIME=$(or $(SIM_TIME),1m) SEED=$(SEED) $(GO) test -count 1 -timeout 0 -run '^TestForATime$$' -v ./cli/sim/faults
 
 

@@ -1,5 +1,7 @@
 package offers
 
+import "strings"
+
 // Identifiers. Those that the master gives out (agents, frameworks, offers)
 // are opaque to everyone else; they order by the time they were given out,
 // which is what makes ties by id deterministic and fair to the eldest.
@@ -26,3 +28,13 @@ type TaskRef struct {
 
 // String writes FRAMEWORK:TASK, the form the command line accepts.
 func (r TaskRef) String() string { return string(r.Framework) + ":" + string(r.Task) }
+
+// Life returns the mark that an agent gives to all updates of one launch of a
+// task: what is before the last dot, "" where a master made the update. A task
+// of the same id that is launched later has another one.
+func (id UpdateID) Life() string {
+	if i := strings.LastIndexByte(string(id), '.'); i > 0 {
+		return string(id[:i])
+	}
+	return ""
+}

@@ -71,6 +71,9 @@ func (m *Machine) Ended(ref offers.TaskRef, how How, now time.Time) {
 	if !known || t.ended() {
 		return
 	}
+	if how.Never && !t.Started.IsZero() { // it has run, and its record is gone
+		how.Never, how.Lost = false, true
+	}
 	if how.Never && !m.closing {
 		t.Process, t.prepared, t.Started = nil, false, time.Time{}
 		m.dirty[ref] = true

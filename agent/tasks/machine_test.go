@@ -468,3 +468,16 @@ func TestLaunchedAgainInOneTurn(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// TestNoTraceOfWhatRan: a task that is written down as started has run, though
+// its shim's record is gone; it is not started a second time.
+func TestNoTraceOfWhatRan(t *testing.T) {
+	m := New(Config{Total: total()}, Meta{Agent: "a1", Term: 5})
+	m.Restore([]Known{{Launch: Launch{LaunchTask: wire.LaunchTask{Framework: "f", Task: offers.Task{ID: "t"}}},
+		Progress: Progress{State: offers.Running, Process: &record.Identity{PID: 1}, Started: at(0)}}}, at(1))
+	m.Ended(name("t"), How{Exit: record.Exit{Never: true}}, at(1))
+	register(t, m, at(1))
+	if got, want := tell(m.Ready()), "changed t, | send t failed supervisor_lost, usage"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -339,6 +339,18 @@ func TestAnotherInstanceLaunchesTheIDAnew(t *testing.T) {
 		s.frame(update("t", offers.Failed, "u9", ""))
 		s.want("acknowledge u9")
 	})
+	t.Run("its beginning", func(t *testing.T) {
+		s := start(t)
+		s.frame(update("t", offers.Running, "past.1", ""), update("t", offers.Gone, "m3", ""))
+		s.want("Updated t running, Updated t gone")
+		s.Handled(handled("t", offers.Running, "past.1"))
+		s.Handled(handled("t", offers.Gone, "m3"))
+		s.want("acknowledge past.1, acknowledge m3")
+		s.frame(update("t", offers.Killing, "past.2", "")) // late, of the life that it knows
+		s.want("acknowledge past.2")
+		s.frame(update("t", offers.Running, "now.1", ""))
+		s.want("Updated t running")
+	})
 	t.Run("an answer to reconcile", func(t *testing.T) {
 		s := end(t)
 		s.frame(update("t", offers.Finished, "", "")) // says what it knows

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,7 @@ type task struct {
 	kill      *wire.Kill      // wanted until it has ended
 	shown     offers.UpdateID // the last one shown
 	end       offers.UpdateID // of the end that was shown, where it had one
+	life      string          // see offers.UpdateID.Life
 	unhandled int             // events of it that the author has not finished with
 	owed      offers.UpdateID // to acknowledge when they are
 }
@@ -65,6 +67,7 @@ func (s *Session) updated(st offers.Status) {
 	t.state = st.State
 	if st.UpdateID != "" {
 		t.shown, t.durable = st.UpdateID, true
+		t.life = cmp.Or(st.UpdateID.Life(), t.life)
 	}
 	if st.State.Terminal() {
 		t.end = st.UpdateID
@@ -100,7 +103,7 @@ func (s *Session) Handled(u Updated) {
 	t.owed = ""
 	if t.state.Terminal() {
 		delete(s.tasks, id)
-		s.ended.add(id, ending{t.state, t.end})
+		s.ended.add(id, ending{t.state, t.end, t.life})
 	}
 }
 
@@ -210,18 +213,20 @@ type history struct {
 type ending struct {
 	state  offers.State
 	update offers.UpdateID // "" where it was shown without one
+	life   string          // see offers.UpdateID.Life
 }
 
 // precedes reports whether st is of a later life under the same id, which
 // another instance of the framework launched while this one was away: an end
-// keeps its update id for ever, and the answer to reconcile is never older than
-// what was shown. A state before the end that comes late can't be told apart
-// from one of a later life; the end of that will be.
+// keeps its update id for ever, the answer to reconcile is never older than what
+// was shown, and a state before the end that comes late is of the life that
+// ended.
 func (e ending) precedes(st offers.Status) bool {
 	if st.State.Terminal() {
 		return e.update != "" && st.UpdateID != "" && st.UpdateID != e.update
 	}
-	return st.UpdateID == ""
+	life := st.UpdateID.Life()
+	return st.UpdateID == "" || e.life != "" && life != "" && life != e.life
 }
 
 func (h *history) add(id offers.TaskID, end ending) {

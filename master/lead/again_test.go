@@ -151,3 +151,24 @@ func TestWhoReturnsInTimeIsNotRemoved(t *testing.T) {
 		t.Error("it is not removed once it is really late")
 	}
 }
+
+// TestAgentThatLeavesBeforeItIsAdmitted registers an agent whose connection
+// ends before its registration is durable: it counts as silent from then on.
+func TestAgentThatLeavesBeforeItIsAdmitted(t *testing.T) {
+	l := newLeader()
+	a := lead.NewAgent(&peer{})
+	l.HandleAgent(a, &wire.RegisterAgent{Agent: offers.Agent{Name: "a", Total: offers.Inventory{Amounts: offers.Amounts{1000}}}}, "")
+	steps := l.Finish().Steps
+	l.AgentEnded(a, l.now)
+	var results []state.Result
+	l.state, results = l.state.Apply([]state.Command{steps[0].Command})
+	l.Committed(steps, results, l.state)
+	l.At(l.now.Add(time.Minute))
+	l.Tick()
+	l.commit()
+	for a := range l.state.Agents() {
+		if a.State != offers.AgentUnreachable {
+			t.Errorf("after a minute of silence it is %s", a.State)
+		}
+	}
+}

@@ -69,7 +69,10 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 // learns what it must forget, gets the launches and kills it missed, and is
 // offered from now on.
 func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
-	if s.ended {
+	if s.ended { // it went away meanwhile, so nobody tells its silence later
+		if c.agents[a.ID] == nil {
+			c.silent[a.ID] = c.now
+		}
 		return
 	}
 	if old := c.agents[a.ID]; old != nil {

@@ -77,7 +77,7 @@ func New(config Config, s *state.State, now time.Time) *Core {
 	config.Match.Again = config.Again
 	name := strconv.FormatUint(config.Master.Term, 10)
 	if config.Again > 0 {
-		name += "." + strconv.FormatUint(config.Again, 10)
+		name += "+" + strconv.FormatUint(config.Again, 10)
 	}
 	c := &Core{
 		config: config, now: now, committed: s, dirty: true,

@@ -1,7 +1,6 @@
 package lead
 
 import (
-	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -48,10 +47,9 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 }
 
 // ofPast reports whether an update is of the life of a task whose end was
-// past. Agents mark their updates with the life, before a dot.
+// past.
 func ofPast(id, past offers.UpdateID) bool {
-	life, _, marked := strings.Cut(string(past), ".")
-	return id == past || marked && strings.HasPrefix(string(id), life+".")
+	return id == past || past.Life() != "" && past.Life() == id.Life()
 }
 
 // relaunch sends the launch of a living task once more to its agent, which may

@@ -131,7 +131,7 @@ func (tx *tx) move(a *Agent, to offers.AgentState) *offers.Error {
 	case a.State == offers.AgentGone:
 		return offers.Errorf(offers.UnknownAgent, "agent %s is gone and stays gone", a.ID)
 	case to == offers.AgentActive:
-		a.State, a.Resume = to, ""
+		*place = to // only the agent itself ends its being unreachable
 	case to == offers.AgentUnreachable:
 		a.State, a.Resume = to, a.State
 	case to == offers.AgentDraining:

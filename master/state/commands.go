@@ -52,9 +52,9 @@ type (
 		Doubt bool   `cbor:"Doubt,omitempty"`
 	}
 	// SetAgentState moves an agent. Gone ends its tasks as gone, and an agent
-	// that is gone stays gone. Active ends a drain. Draining and drained are
-	// remembered while the agent is unreachable; drained wants a drain and no
-	// living task. A move to where the agent is already is no error. Result:
+	// that is gone stays gone. Active ends a drain. Active, draining and
+	// drained are remembered while the agent is unreachable; drained wants a
+	// drain and no living task. A move to where the agent is already is no error. Result:
 	// the *Agent.
 	SetAgentState struct {
 		ID    offers.AgentID

@@ -160,7 +160,11 @@ func (m *model) setAgentState(c *SetAgentState) offers.Code {
 		m.lose(a, c.Time)
 		return ""
 	case c.State == offers.AgentActive:
-		a.State, a.Resume = offers.AgentActive, ""
+		if a.State == offers.AgentUnreachable {
+			a.Resume = offers.AgentActive
+		} else {
+			a.State = offers.AgentActive
+		}
 	case c.State == offers.AgentUnreachable:
 		a.State, a.Resume = offers.AgentUnreachable, was
 	case c.State == offers.AgentDrained && (drain == offers.AgentActive || busy):

@@ -24,12 +24,16 @@ func (f *framework) act() {
 				grace = &d
 			}
 			w.tell(f.name, "kills %s", id)
-			f.session.Kill(id, grace)
+			f.kill(id, grace)
 		}
 	case n < 56:
-		f.reconcile()
+		if !f.trusts {
+			f.reconcile()
+		}
 	case n < 58:
-		f.ask()
+		if !f.trusts {
+			f.ask()
+		}
 	case n < 60:
 		f.session.Suppress()
 	case n < 66:
@@ -85,7 +89,7 @@ func (f *framework) offered(o wire.Offer) {
 		}
 		switch {
 		case w.healed || w.chance(0.15):
-			refuse := offers.Duration(w.between(0, 3*time.Second))
+			refuse := offers.Duration(w.calmly(w.between(0, 3*time.Second)))
 			f.session.Decline([]offers.OfferID{o.ID}, &refuse)
 		case w.chance(0.05): // it may expire
 		default:

@@ -16,11 +16,13 @@ type books struct {
 	m       *master
 	core    *lead.Core
 	began   time.Time
-	leaps   int // of the clock of m
+	leaps   int       // of the clock of m
+	leapt   time.Time // what it showed after the last one
 	touched bool
 	offered map[offers.OfferID]sold
 	may     map[offers.TaskRef]int       // launches that the accepts of this turn may bring
 	heard   map[offers.AgentID]time.Time // when the agent said something last
+	left    map[offers.AgentID]time.Time // when its connection ended
 	removed int                          // agents that were given up for their silence
 	absent  map[offers.AgentID]bool      // overdue already at the last audit
 }
@@ -35,7 +37,7 @@ func newBooks(m *master) *books {
 	return &books{
 		m: m, core: m.core, began: m.clock, leaps: m.leaps, touched: true,
 		offered: map[offers.OfferID]sold{}, may: map[offers.TaskRef]int{},
-		heard: map[offers.AgentID]time.Time{}, absent: map[offers.AgentID]bool{},
+		heard: map[offers.AgentID]time.Time{}, left: map[offers.AgentID]time.Time{}, absent: map[offers.AgentID]bool{},
 	}
 }
 
@@ -134,7 +136,7 @@ func (b *books) ended(s *served) {
 		return // of a leadership before, or never registered
 	}
 	if s.agentID != "" {
-		b.heard[s.agentID] = s.heard
+		b.heard[s.agentID], b.left[s.agentID] = s.heard, b.m.clock
 	}
 	for _, o := range b.m.served {
 		if o.books == b && o.id == s.id && s.id != "" {
@@ -247,7 +249,9 @@ func (b *books) audit() {
 	}
 	if w.raft.leader != m || w.raft.term != m.term || !w.raft.leads() || m.flying > 0 || m.leaps != b.leaps {
 		clear(b.absent)
-		b.leaps = m.leaps
+		if m.leaps != b.leaps {
+			b.leaps, b.leapt = m.leaps, m.clock
+		}
 		return
 	}
 	for a := range w.raft.state.Agents() {
@@ -256,7 +260,7 @@ func (b *books) audit() {
 			continue
 		}
 		if b.absent[a.ID] {
-			w.broken("agent %s is silent for %s and not unreachable for %s", a.ID, m.clock.Sub(b.heard[a.ID]), m.name)
+			w.broken("agent %s is away for long and not unreachable for %s", a.ID, m.name)
 		}
 		b.absent[a.ID] = true
 	}
@@ -265,14 +269,15 @@ func (b *books) audit() {
 // away reports whether an agent is without a connection for longer than its
 // loss may take to be committed.
 func (b *books) away(id offers.AgentID) bool {
-	since := b.began
-	if at, ok := b.heard[id]; ok {
-		since = at
-	}
 	for _, s := range b.m.served {
 		if s.books == b && s.agentID == id && !s.over {
 			return false
 		}
 	}
-	return b.m.clock.Sub(since) > b.m.w.options.agentTimeout+removalEvery*time.Duration(len(b.m.w.agents)+1)+5*time.Second
+	since := b.began
+	if at, ok := b.heard[id]; ok {
+		since = at
+	}
+	turn := removalEvery*time.Duration(len(b.m.w.agents)+1) + 5*time.Second // all may be due at once
+	return b.m.clock.Sub(since) > b.m.w.options.agentTimeout+turn && b.m.clock.Sub(b.left[id]) > turn && b.m.clock.Sub(b.leapt) > turn
 }

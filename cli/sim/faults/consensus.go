@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -23,6 +24,7 @@ type consensus struct {
 	voters  []*master
 	pending []*proposal
 	due     time.Duration // when the last pending proposal is stored by a majority
+	slow    time.Duration // how much longer the disks take now and then
 }
 
 // proposal is one entry on its way to a majority.
@@ -152,6 +154,9 @@ func (c *consensus) propose(m *master, steps []lead.Step) {
 	}
 	c.pending = append(c.pending, p)
 	c.due = max(c.due, c.w.now+c.w.between(200*time.Microsecond, 15*time.Millisecond))
+	if c.slow > 0 && c.w.chance(0.2) {
+		c.due += c.w.between(0, c.slow)
+	}
 	c.w.after(c.due-c.w.now, func() { c.stored(p) })
 	if !c.w.healed && c.w.chance(0.002) {
 		c.w.fault("outcome of a proposal unknown")
@@ -240,11 +245,11 @@ func (p *proposal) learn(results []state.Result, err error) {
 func describe(c *state.Command) string {
 	switch {
 	case c.RegisterAgent != nil:
-		return fmt.Sprintf("agent %s registers as %q", c.RegisterAgent.Agent.Name, c.RegisterAgent.Agent.ID)
+		return fmt.Sprintf("agent %s registers as %s", c.RegisterAgent.Agent.Name, cmp.Or(c.RegisterAgent.Agent.ID, "a new one"))
 	case c.SetAgentState != nil:
 		return fmt.Sprintf("agent %s is %s", c.SetAgentState.ID, c.SetAgentState.State)
 	case c.RegisterFramework != nil:
-		return fmt.Sprintf("framework %s registers as %q", c.RegisterFramework.Name, c.RegisterFramework.ID)
+		return fmt.Sprintf("framework %s registers as %s", c.RegisterFramework.Name, cmp.Or(c.RegisterFramework.ID, "a new one"))
 	case c.DisconnectFramework != nil:
 		return fmt.Sprintf("framework %s is away, until %s", c.DisconnectFramework.ID, c.DisconnectFramework.Deadline.Sub(epoch))
 	case c.RemoveFramework != nil:

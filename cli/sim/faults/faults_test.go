@@ -49,16 +49,20 @@ func TestSeeds(t *testing.T) {
 // message that it sends and each thing that it writes down.
 func TestCrashAtEveryStep(t *testing.T) {
 	o := faults.Options{
-		Masters: 3, Agents: 1, Frameworks: 1, Time: 2 * time.Second, Quiet: 3 * time.Minute,
+		Masters: 3, Agents: 1, Frameworks: 1, Calm: 1, Time: 2 * time.Second, Quiet: 3 * time.Minute,
 		Pace: time.Hour, CrashAt: 1 << 30,
 	}
-	const seed = 3
-	whole, err := faults.Run(seed, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if whole.Started < 3 || whole.Points < 100 || whole.Faults["crash at a step"] != 0 {
-		t.Fatalf("the story is too short, or something dies in it: %+v", whole)
+	var seed uint64
+	var whole faults.Report
+	for enough := false; !enough; enough = whole.Started >= 3 && whole.Points >= 100 {
+		seed++
+		var err error
+		if whole, err = faults.Run(seed, o); err != nil {
+			t.Fatal(err)
+		}
+		if seed > 100 || whole.Faults["crash at a step"] != 0 {
+			t.Fatalf("too little happens in every story, or something dies: %+v", whole)
+		}
 	}
 	const parts = 4
 	for part := range parts {
@@ -99,11 +103,12 @@ func TestSeedReplays(t *testing.T) {
 var update = flag.Bool("update", false, "write testdata anew")
 
 // TestStory compares what happens in one run with what is written down, to be
-// read. A change of what masters, agents and frameworks do shows in it.
+// read. A change of what masters, agents and frameworks do shows in it, and one
+// of the faults: then another seed may tell the better story.
 func TestStory(t *testing.T) {
 	o := faults.Options{
-		Masters: 3, Agents: 1, Frameworks: 1, Time: 12 * time.Second, Quiet: 3 * time.Minute,
-		Pace: 3 * time.Second, Crashes: -1,
+		Masters: 3, Agents: 1, Frameworks: 1, Calm: 2, Time: 12 * time.Second, Quiet: 3 * time.Minute,
+		Pace: 2 * time.Second, Crashes: -1,
 	}
 	path := filepath.Join("testdata", "story.txt")
 	got := story(storySeed, o)
@@ -125,4 +130,5 @@ func TestStory(t *testing.T) {
 	}
 }
 
-const storySeed = 5
+// storySeed is one in which the leader, the agent and the framework fail.
+const storySeed = 484

@@ -21,7 +21,8 @@ type framework struct {
 	asked   int  // reconciles without an answer
 	patient int  // looks since the last answer, while it is connected
 	calls   map[uint64]call
-	idle    time.Duration // until when the author does nothing
+	kills   map[offers.TaskID]int // what the author wants to end, and for how many looks while it is connected
+	idle    time.Duration         // until when the author does nothing
 
 	// The author's notebook outlives the process.
 	id      offers.FrameworkID
@@ -29,6 +30,7 @@ type framework struct {
 	timeout time.Duration
 	notes   *notebook
 	role    offers.Role
+	trusts  bool // it asks for nothing that the session has to ask for by itself
 	revived bool // it is of a framework that has ended, and must not come in
 }
 
@@ -60,7 +62,7 @@ func newFramework(w *world, n int) *framework {
 	f := &framework{timeout: w.between(15*time.Second, 90*time.Second), notes: &notebook{tasks: map[offers.TaskID]*noted{}}}
 	f.role = offers.Role(pick(w, roles))
 	f.init(w, fmt.Sprintf("fw%d", n))
-	f.label = f.name
+	f.label, f.trusts = f.name, w.chance(0.5)
 	return f
 }
 
@@ -68,13 +70,13 @@ func newFramework(w *world, n int) *framework {
 func (f *framework) init(w *world, name string) {
 	f.process = process{w: w, name: name}
 	f.skewBy(w.options.jump(w))
-	f.die = func() { f.session, f.link, f.asked, f.calls = nil, nil, 0, nil }
+	f.die = func() { f.session, f.link, f.asked, f.calls, f.kills = nil, nil, 0, nil, nil }
 	f.start = f.begin
 }
 
 // successor is another instance of the same framework.
 func (f *framework) successor(n int) *framework {
-	s := &framework{id: f.id, label: f.label, timeout: f.timeout, notes: f.notes, role: f.role}
+	s := &framework{id: f.id, label: f.label, trusts: f.trusts, timeout: f.timeout, notes: f.notes, role: f.role}
 	s.init(f.w, fmt.Sprintf("fw%d", n))
 	return s
 }
@@ -85,7 +87,7 @@ func (f *framework) begin() {
 		return
 	}
 	timeout := offers.Duration(f.timeout)
-	f.calls = map[uint64]call{}
+	f.calls, f.kills = map[uint64]call{}, map[offers.TaskID]int{}
 	f.session = session.New(wire.FrameworkInfo{ID: f.id, Name: f.label, Role: f.role, FailoverTimeout: &timeout})
 	if f.id != "" {
 		f.ask()
@@ -93,6 +95,12 @@ func (f *framework) begin() {
 	f.wish()
 	f.live()
 	f.after(f.w.between(0, 200*time.Millisecond), f.connect)
+}
+
+// kill asks for the end of a task.
+func (f *framework) kill(id offers.TaskID, grace *offers.Duration) {
+	f.kills[id] += 0 // it waits from now on, unless it does already
+	f.session.Kill(id, grace)
 }
 
 // ask reconciles everything that the notebook knows no end of.
@@ -227,8 +235,22 @@ func (f *framework) live() {
 	})
 }
 
-// wait counts how long a framework that is connected waits for an answer.
+// wait counts how long a framework that is connected waits for an answer, and
+// for an order that it has given.
 func (f *framework) wait() {
+	for id := range f.kills {
+		t := f.w.raft.state.Task(offers.TaskRef{Framework: f.id, Task: id})
+		switch {
+		case f.notes.tasks[id].end != "" || t != nil && t.Kill != nil:
+			delete(f.kills, id)
+		case f.session == nil || !f.session.Live():
+			f.kills[id] = 0
+		default:
+			if f.kills[id]++; t != nil && t.End == nil && f.kills[id] > 120 {
+				f.w.broken("%s is connected and wants to kill %s for long, and nobody orders it", f.name, id)
+			}
+		}
+	}
 	if f.session == nil || f.asked == 0 || !f.session.Live() {
 		f.patient = 0
 	} else if f.patient++; f.patient > 120 {
@@ -236,13 +258,21 @@ func (f *framework) wait() {
 	}
 }
 
-// rest withdraws everything that is wished, and asks for the ends of tasks.
+// rest withdraws everything that is wished, kills what runs for long, and asks
+// for the ends of tasks.
 func (f *framework) rest() {
 	if f.session == nil {
 		return
 	}
 	f.session.Withdraw("d0", "d1", "d2")
-	f.ask()
+	for _, id := range f.notes.order {
+		if f.notes.tasks[id].end == "" && f.w.options.Calm > 1 {
+			f.kill(id, nil)
+		}
+	}
+	if !f.trusts {
+		f.ask()
+	}
 	f.flush()
 }
 

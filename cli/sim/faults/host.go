@@ -55,7 +55,7 @@ func (a *agent) release(ref offers.TaskRef) {
 	if a.w.chance(0.2) {
 		code = 3
 	}
-	a.exits(ref, p, record.Exit{Code: code}, a.w.spread(20*time.Millisecond, time.Minute))
+	a.exits(ref, p, record.Exit{Code: code}, a.w.calmly(a.w.spread(20*time.Millisecond, time.Minute)))
 }
 
 // signal asks or forces a process to end; some don't listen.
@@ -91,7 +91,11 @@ func (a *agent) noticed(ref offers.TaskRef, p *proc) {
 }
 
 func (a *agent) finish(ref offers.TaskRef, how tasks.How) {
-	a.w.tell(a.name, "the process of %s has ended: %+v", ref, how.Exit)
+	if how.Exit.Signal != "" {
+		a.w.tell(a.name, "the process of %s was ended by %s", ref, how.Exit.Signal)
+	} else {
+		a.w.tell(a.name, "the process of %s has ended (code %d, never ran %v, lost %v, rebooted %v)", ref, how.Exit.Code, how.Never, how.Lost, how.Rebooted)
+	}
 	if how.Never {
 		delete(a.procs, ref)
 	}

@@ -39,15 +39,17 @@ func newMaster(w *world, n int) *master {
 
 // How fast silent agents are given up.
 const (
-	removalEvery = 2 * time.Second
-	removalBurst = 3
+	removalEvery = 3 * time.Second
+	removalBurst = 2
 )
 
 // layouts has few rings, since the judge looks at all of them after each turn.
 var layouts = map[string]rings.Layout{
-	"cpus": {Bounds: []int64{0, 1000, 2000}, Reach: 2},
-	"mem":  {Bounds: []int64{0, 2 << 30}, Reach: 1},
+	"cpus": {Bounds: []int64{0, 1000, 2000}, Reach: 2}, "mem": {Bounds: []int64{0, 2 << 30}, Reach: 1},
+	"disk": one, "bandwidth": one, "gpu": one, "gpu.slice": one,
 }
+
+var one = rings.Layout{Bounds: []int64{0}, Reach: 1}
 
 // begin leads in a term, from what is replicated.
 func (m *master) begin(term uint64) {

@@ -29,6 +29,7 @@ func (w *world) strike() {
 		{8, "partition", func() bool { return w.partition(true) }},
 		{8, "one-way partition", func() bool { return w.partition(false) }},
 		{5, "master cut off", w.isolate},
+		{2, "agents cut off", w.isolateAgents},
 		{8, "master killed", func() bool { return w.kill(&pick(w, w.masters).process) }},
 		{6, "leader killed", func() bool { return w.raft.leader != nil && w.kill(&w.raft.leader.process) }},
 		{10, "agent killed", func() bool { return w.kill(&pick(w, w.agents).process) }},
@@ -49,6 +50,7 @@ func (w *world) strike() {
 		{4, "clock jump forward", func() bool { return w.jump(1) }},
 		{4, "clock jump back", func() bool { return w.jump(-1) }},
 		{4, "slow network", w.slowDown},
+		{4, "slow disks of masters", w.slowDisks},
 		{4, "leadership transferred", w.transfer},
 		{3, "agent drained", func() bool { return w.operate(offers.AgentDraining) }},
 		{3, "agent undrained", func() bool { return w.operate(offers.AgentActive) }},
@@ -122,6 +124,19 @@ func (w *world) isolate() bool {
 		}
 	}
 	return out || in
+}
+
+// isolateAgents cuts all agents off from all masters.
+func (w *world) isolateAgents() bool {
+	d := w.spread(time.Second, 2*time.Minute)
+	w.tell("fault", "no agent reaches a master for %s", d)
+	for _, a := range w.agents {
+		for _, m := range w.masters {
+			w.net.block(a.name, m.name, d)
+			w.net.block(m.name, a.name, d)
+		}
+	}
+	return true
 }
 
 func (w *world) names() []string {
@@ -200,11 +215,17 @@ func (w *world) slowDown() bool {
 	return true
 }
 
+func (w *world) slowDisks() bool {
+	w.raft.slow = w.spread(20*time.Millisecond, 3*time.Second)
+	w.after(w.between(time.Second, 20*time.Second), func() { w.raft.slow = 0 })
+	return true
+}
+
 // heal ends all faults: everybody is up, goes on, and reaches everybody.
 func (w *world) heal() {
 	w.tell("world", "heals")
 	w.healed = true
-	w.net.slow = 0
+	w.net.slow, w.raft.slow = 0, 0
 	w.raft.voters = slices.Clone(w.masters)
 	for len(w.net.blocked) > 0 {
 		var first [2]string

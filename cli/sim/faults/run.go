@@ -16,7 +16,8 @@ type Options struct {
 	Masters    int           // 3 or 5
 	Agents     int           // at most 9
 	Frameworks int           // at most 9
-	Time       time.Duration // with faults; 0: a minute or two
+	Calm       int           // how many times longer it lasts, and less happens
+	Time       time.Duration // with faults; 0: a minute or two, times Calm
 	Quiet      time.Duration // after the healing; 0: long enough for every timeout
 	Pace       time.Duration // about how far faults are apart
 	Crashes    float64       // how likely a process dies at a step: 1 is usual, negative never
@@ -63,14 +64,17 @@ func (o *Options) fill(w *world) {
 		o.Masters = pick(w, []int{3, 3, 5})
 	}
 	if o.Agents == 0 {
-		o.Agents = 1 + w.rng.IntN(4)
+		o.Agents = pick(w, []int{1, 2, 2, 3, 3, 4, 6})
 	}
 	if o.Frameworks == 0 {
 		o.Frameworks = 1 + w.rng.IntN(3)
 	}
 	// Most runs are short and hectic; what only time brings wants long ones,
 	// in which less happens.
-	calm := time.Duration(pick(w, []int{1, 1, 1, 1, 1, 1, 8, 8, 8, 40}))
+	if o.Calm == 0 {
+		o.Calm = pick(w, []int{1, 1, 1, 1, 1, 1, 8, 8, 8, 40})
+	}
+	calm := time.Duration(o.Calm)
 	if o.Time == 0 {
 		o.Time = calm * w.between(30*time.Second, 2*time.Minute)
 	}

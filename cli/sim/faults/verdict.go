@@ -92,6 +92,11 @@ func (j *judge) present(complain func(string, ...any)) {
 		if f.asked > 0 {
 			complain("%s waits for %d answers to reconcile", f.name, f.asked)
 		}
+		for _, id := range f.notes.order {
+			if t := f.notes.tasks[id]; t.end == "" {
+				complain("%s was never told what became of %s (committed %v)", f.name, id, t.durable)
+			}
+		}
 		if len(f.calls) > 0 {
 			complain("%s waits for %d answers of its store", f.name, len(f.calls))
 		}

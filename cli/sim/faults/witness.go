@@ -17,10 +17,28 @@ import (
 func (j *judge) reported(a *agent, list []wire.TaskStatus) {
 	for _, s := range list {
 		l := letter{offers.TaskRef{Framework: s.Framework, Task: s.Task}, s.UpdateID}
+		if _, again := j.reports[l]; !again && s.Reason == offers.ReasonAgentRefused {
+			j.refused(a, l.ref)
+		}
 		j.reports[l] = s.State
 		if a.link != nil {
 			a.link.mail.sent(l, a.time(), a.leaps)
 		}
+	}
+}
+
+// refused checks that an agent had no room for what it did not start.
+func (j *judge) refused(a *agent, ref offers.TaskRef) {
+	t := j.w.raft.state.Task(ref)
+	if t == nil || t.Agent != a.machine.Meta().Agent {
+		return
+	}
+	room := offers.NewRoom(a.self.Total)
+	for _, other := range a.machine.Living() {
+		room.Claim(a.disk.launches[other].Holding)
+	}
+	if room.Take(t.Holding) == nil {
+		j.w.broken("%s refuses %s, and has room for it", a.name, ref)
 	}
 }
 
@@ -71,8 +89,12 @@ func (j *judge) recovered(a *agent) {
 	}
 }
 
-// registers checks what an agent tells a master about its tasks.
+// registers checks what an agent tells a master about its tasks. One that
+// doubts its own checkpoint tells what that says.
 func (j *judge) registers(a *agent, list []wire.AgentTask) {
+	if a.machine.Meta().Doubt != "" {
+		return
+	}
 	for _, t := range list {
 		if p := a.procs[t.TaskRef]; t.State == offers.Running && (p == nil || !p.open || p.id.Boot != a.bootID()) {
 			j.w.broken("%s says that %s runs, which it does not", a.name, t.TaskRef)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -111,7 +112,7 @@ func (w *world) tell(who, format string, args ...any) {
 	if w.options.Trace == nil {
 		return
 	}
-	line := fmt.Sprintf("%12.6f %-9s %s\n", w.now.Seconds(), who, fmt.Sprintf(format, args...))
+	line := strings.TrimRight(fmt.Sprintf("%12.6f %-9s %s", w.now.Seconds(), who, fmt.Sprintf(format, args...)), " ") + "\n"
 	if _, err := io.WriteString(w.options.Trace, line); err != nil && w.err == nil {
 		w.err = fmt.Errorf("write the trace: %w", err)
 	}
@@ -145,6 +146,11 @@ func (w *world) spread(low, high time.Duration) time.Duration {
 		d *= 2
 	}
 	return w.between(d/2, min(d, high))
+}
+
+// calmly lengthens d where all takes longer.
+func (w *world) calmly(d time.Duration) time.Duration {
+	return d * time.Duration(1+w.rng.IntN(w.options.Calm))
 }
 
 func pick[T any](w *world, from []T) T { return from[w.rng.IntN(len(from))] }
