@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
 )
@@ -103,8 +102,8 @@ func TestFirstFailedWriteIsTheLast(t *testing.T) {
 		"a number": func(d *disk) error { return d.SetUint64([]byte("LastVoteTerm"), 3) },
 	} {
 		path := filepath.Join(t.TempDir(), "raft.db")
-		open := func() *raftboltdb.BoltStore {
-			s, err := raftboltdb.NewBoltStore(path)
+		open := func() *store {
+			s, err := openStore(path, "m1", about{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +119,7 @@ func TestFirstFailedWriteIsTheLast(t *testing.T) {
 		if err := write(d); err == nil {
 			t.Errorf("%s: a failed write is said to be done", what)
 		}
-		d.BoltStore = open()
+		d.store = open()
 		if err := write(d); err == nil {
 			t.Errorf("%s: it is written after a write that failed", what)
 		}
