@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -37,7 +38,7 @@ func TestFailingMaster(t *testing.T) {
 		return
 	}
 	c := config(t, "m1")
-	c.DataDir, c.RuntimeDir = dir, filepath.Dir(dir)
+	c.DataDir, c.RuntimeDir, c.Pace = dir, filepath.Dir(dir), 60*time.Millisecond
 	r, err := Open(c)
 	if err != nil {
 		say("error %v", err)
