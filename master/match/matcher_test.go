@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/rings"
@@ -15,7 +17,7 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // bench is a matcher with a replicated state of its own to set scenes in.
 type bench struct {
-	testing.TB
+	rapid.TB
 	*Matcher
 	state *state.State
 	now   time.Time
@@ -25,7 +27,7 @@ type bench struct {
 	shrunk map[offers.AgentID]bool
 }
 
-func newBench(t testing.TB, config Config) *bench {
+func newBench(t rapid.TB, config Config) *bench {
 	t.Helper()
 	if config.OfferTimeout == 0 {
 		config.OfferTimeout = 2 * time.Minute
