@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ type conversation struct {
 	released map[offers.TaskRef]int // how often a task's program was started
 	running  map[offers.TaskRef]bool
 	durable  map[offers.TaskRef]bool
+	written  map[string]bool
 }
 
 // author is what the framework's author was shown.
@@ -58,6 +60,8 @@ type author struct {
 	asked     int // reconciles
 	answered  int
 	calls     map[uint64]int // answers to calls of the store
+	writes    int
+	killed    map[offers.TaskID]bool
 }
 
 // talk is one connection. What is on its way when it ends arrives or is lost.
@@ -97,9 +101,9 @@ func converse(t *rapid.T) *conversation {
 	c := &conversation{
 		t: t, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 		session:  session.New(wire.FrameworkInfo{Name: "f", Role: "r"}),
-		released: map[offers.TaskRef]int{}, running: map[offers.TaskRef]bool{}, durable: map[offers.TaskRef]bool{},
+		released: map[offers.TaskRef]int{}, running: map[offers.TaskRef]bool{}, durable: map[offers.TaskRef]bool{}, written: map[string]bool{},
 		author: &author{
-			ends: map[offers.TaskID][]offers.State{}, last: map[offers.TaskID]string{}, seen: map[offers.UpdateID]bool{}, calls: map[uint64]int{},
+			ends: map[offers.TaskID][]offers.State{}, last: map[offers.TaskID]string{}, seen: map[offers.UpdateID]bool{}, calls: map[uint64]int{}, killed: map[offers.TaskID]bool{},
 		},
 	}
 	c.machine = tasks.New(tasks.Config{Total: offers.Inventory{Amounts: offers.Amounts{4000}}}, tasks.Meta{})
@@ -149,6 +153,12 @@ func (c *conversation) commit(told bool) {
 	for i, r := range results {
 		if l := commands[i].Launch; l != nil && r.Err == nil {
 			c.durable[l.Task.Ref()] = true
+		}
+		if p := commands[i].Put; p != nil {
+			if c.written[string(p.Value)] {
+				c.t.Fatalf("the write of %s was done twice", p.Value)
+			}
+			c.written[string(p.Value)] = true
 		}
 	}
 	if told {
@@ -501,6 +511,7 @@ func (c *conversation) wish() map[string]func(*rapid.T) {
 		"kill": func(t *rapid.T) {
 			if id, ok := c.someTask(t); ok {
 				c.session.Kill(id, nil)
+				c.killed[id] = true
 			}
 		},
 		"reconcile": func(t *rapid.T) {
@@ -515,7 +526,8 @@ func (c *conversation) wish() map[string]func(*rapid.T) {
 			op := rapid.SampledFrom([]string{"put", "get"}).Draw(t, "op")
 			m := &wire.StateRequest{Op: op, Key: "k"}
 			if op == "put" {
-				m.Value = json.RawMessage(`1`)
+				c.writes++
+				m.Value = json.RawMessage(strconv.Itoa(c.writes))
 			}
 			n, err := c.session.Call(m)
 			if err != nil {
@@ -615,7 +627,9 @@ func (c *conversation) still() {
 		c.calm()
 		c.handle(len(c.unhandled))
 		for _, ref := range slices.Collect(maps.Keys(c.running)) {
-			c.exit(ref, 0)
+			if !c.killed[ref.Task] { // the others end because they are told to
+				c.exit(ref, 0)
+			}
 		}
 		c.pass(time.Second)
 	}
