@@ -3,6 +3,9 @@ package offers_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/url"
+	"path"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -141,6 +144,22 @@ func FuzzRole(f *testing.F) {
 		under := len(role.Parts()) >= n && reflect.DeepEqual(role.Parts()[:n], other.Parts())
 		if role.Under(other) != under {
 			t.Fatalf("%q under %q: %v", a, b, role.Under(other))
+		}
+	})
+}
+
+// FuzzTaskID: an id that is accepted is one plain name in a path and in a URL.
+func FuzzTaskID(f *testing.F) {
+	for _, id := range []string{"t1", "..", ".", "a/b", "a%2fb", "a\x00", strings.Repeat("x", 129)} {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		if offers.TaskID(id).Validate() != nil {
+			return
+		}
+		u, err := url.Parse("/a/" + id + "/b")
+		if err != nil || u.Path != "/a/"+id+"/b" || path.Join("a", id) != "a/"+id || !filepath.IsLocal(id) || len(id) > 128 {
+			t.Fatalf("%q is a task's id", id)
 		}
 	})
 }
