@@ -59,18 +59,28 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// FuzzIdentity: a data folder belongs to the master of its name or to none.
+// FuzzIdentity: a data folder belongs to the master that made it or to none.
 func FuzzIdentity(f *testing.F) {
+	dir := f.TempDir()
+	made, _, err := openIdentity(dir, "m1", "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	path := filepath.Join(dir, "identity.json")
+	good, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
 	f.Add([]byte(`{"id":"m1@00ff","name":"m1"}`))
 	f.Add([]byte(`{"ID":"@","Name":""}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "identity.json"), data, 0o600); err != nil {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if id, err := openIdentity(dir, "m1"); err == nil && (id.Name != "m1" || nameOf(id.ID) != "m1" || id.ID == "") {
-			t.Fatalf("%s is taken as %+v", data, id)
+		if id, _, err := openIdentity(dir, "m1", ""); err == nil && id != made {
+			t.Fatalf("%s is taken as %+v, the store is of %+v", data, id, made)
 		}
 	})
 }

@@ -308,7 +308,7 @@ func TestAgainstModel(t *testing.T) {
 				actions[fmt.Sprint("a ", often, n)] = actions[often]
 			}
 		}
-		for range 5 {
+		for range 3 {
 			t.Repeat(actions)
 		}
 		m.flush(t)

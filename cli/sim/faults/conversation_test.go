@@ -562,6 +562,8 @@ func (c *conversation) chance() map[string]func(*rapid.T) {
 		"late": func(t *rapid.T) {
 			if len(c.gone) > 0 {
 				l := c.gone[rapid.IntRange(0, len(c.gone)-1).Draw(t, "of")]
+				// A register that arrives after that of the next connection
+				// takes over from it; nothing tells the master which is newer.
 				if len(l.up) > 0 && strings.Contains(string(l.up[0]), "register") {
 					return
 				}
