@@ -70,7 +70,7 @@ fuzz: shim ## run every fuzz target for FUZZTIME (5s)
 		listed=$$($(GO) test -vet=off -list '^Fuzz' $$package); \
 		for target in $$(echo "$$listed" | awk '/^Fuzz/'); do \
 			echo "$$package $$target"; \
-			$(GO) test -vet=off -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+			$(GO) test -vet=off -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$package; \
 		done; \
 	done
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -23,7 +25,7 @@ func modelOf(ranges ...offers.PortRange) portMap {
 }
 
 // checkPorts holds p against the model and against its own invariant.
-func checkPorts(t testing.TB, what string, p offers.Ports, want portMap) {
+func checkPorts(t rapid.TB, what string, p offers.Ports, want portMap) {
 	t.Helper()
 	for i, r := range p {
 		if r.First > r.Last || i > 0 && int(r.First) <= int(p[i-1].Last)+1 {

@@ -2,66 +2,136 @@ package rings_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/rings"
 )
 
-// terrains are clusters of different nature: amounts says what an agent may
-// have free of a kind, from almost all equal to almost all different.
-var terrains = []struct {
-	name    string
-	layouts []rings.Layout
-	amounts []int64
-	agents  int
-}{
-	{"one kind, equal rings", []rings.Layout{
-		{Name: "cpus", Bounds: []int64{0, 4, 8, 12}, Reach: 3},
-	}, []int64{40}, 300},
-	{"ties everywhere", []rings.Layout{
-		{Name: "cpus", Bounds: []int64{0, 1, 2}, Reach: 2},
-		{Name: "mem", Bounds: []int64{0, 1, 2}, Reach: 3},
-		{Name: "gpu", Bounds: []int64{1, 2}, Reach: 1},
-	}, []int64{3, 3, 3}, 600},
-	{"geometric bounds, lower bound above nothing", []rings.Layout{
-		{Name: "cpus", Bounds: []int64{1, 2, 4, 8, 16, 32, 64}, Reach: 4},
-		{Name: "mem", Bounds: []int64{100, 1000, 10000}, Reach: 1},
-	}, []int64{100, 20000}, 400},
-	{"five kinds", []rings.Layout{
-		{Name: "cpus", Bounds: []int64{0, 4, 8, 12, 16}, Reach: 3},
-		{Name: "mem", Bounds: []int64{0, 16, 64, 256}, Reach: 2},
-		{Name: "disk", Bounds: []int64{0}, Reach: 1},
-		{Name: "gpu", Bounds: []int64{0, 1, 2, 4, 8}, Reach: 5},
-		{Name: "gpu.slice", Bounds: []int64{0, 10, 20, 40}, Reach: 2},
-	}, []int64{20, 300, 5, 9, 50}, 500},
+// drawLayouts are one to five kinds with bounds from crowded to far apart.
+func drawLayouts(t *rapid.T) []rings.Layout {
+	layouts := make([]rings.Layout, rapid.IntRange(1, 5).Draw(t, "kinds"))
+	for k := range layouts {
+		bounds := rapid.SliceOfNDistinct(rapid.Int64Range(0, 40), 1, 8, rapid.ID).Draw(t, "bounds")
+		slices.Sort(bounds)
+		layouts[k] = rings.Layout{Name: fmt.Sprint("k", k), Bounds: bounds, Reach: rapid.IntRange(1, len(bounds)).Draw(t, "reach")}
+	}
+	return layouts
 }
 
-func TestAgainstModel(t *testing.T) {
-	for i, terrain := range terrains {
-		t.Run(terrain.name, func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(1, uint64(i)))
-			w := newTwin(t, terrain.layouts)
-			for step := range 6000 {
-				// Phases grow and shrink the index, so that nodes split and join.
-				growing := step/1500%2 == 0
-				id := offers.AgentID(fmt.Sprintf("a%d", rnd.IntN(terrain.agents)))
-				switch n := rnd.IntN(20); {
-				case n < 8 && growing || n < 3:
-					w.set(id, someAmounts(rnd, terrain.amounts, true))
-				case n < 9:
-					w.remove(id)
-				case n < 18:
-					w.take(rings.Kind(rnd.IntN(len(terrain.amounts))), someAmounts(rnd, terrain.amounts, false))
-				default:
-					w.compareWalk(rings.Kind(rnd.IntN(len(terrain.amounts))), someAmounts(rnd, terrain.amounts, false))
-				}
-				w.check()
-			}
-			w.compareView()
-		})
+// game draws what to do with a twin.
+type game struct {
+	*twin
+	kinds int
+}
+
+func (g *game) agent(t *rapid.T) offers.AgentID {
+	return offers.AgentID(fmt.Sprint("a", rapid.IntRange(0, 300).Draw(t, "agent")))
+}
+
+// known is an agent of the index, if there is one.
+func (g *game) known(t *rapid.T) (offers.AgentID, bool) {
+	if len(g.slots) == 0 {
+		return "", false
 	}
+	return rapid.SampledFrom(slices.Sorted(maps.Keys(g.slots))).Draw(t, "known"), true
+}
+
+func (g *game) kind(t *rapid.T) rings.Kind {
+	return rings.Kind(rapid.IntRange(0, g.kinds-1).Draw(t, "kind"))
+}
+
+// free is a vector with kinds missing now and then.
+func (g *game) free(t *rapid.T) []int64 {
+	return rapid.SliceOfN(rapid.Int64Range(-2, 50), g.kinds, g.kinds).Draw(t, "free")
+}
+
+func (g *game) need(t *rapid.T) []int64 {
+	return rapid.SliceOfN(rapid.Int64Range(0, 20), g.kinds, g.kinds).Draw(t, "need")
+}
+
+// crowd sets many agents at once, in steps that make ties or none, so that
+// nodes split.
+func (g *game) crowd(t *rapid.T) {
+	from, many := rapid.IntRange(0, 300).Draw(t, "from"), rapid.IntRange(1, 400).Draw(t, "many")
+	base, step := g.free(t), rapid.SliceOfN(rapid.Int64Range(0, 13), g.kinds, g.kinds).Draw(t, "step")
+	for i := range many {
+		v := slices.Clone(base)
+		for k := range v {
+			v[k] = (v[k]+2+int64(i)*step[k])%53 - 2
+		}
+		g.set(offers.AgentID(fmt.Sprint("a", from+i)), v)
+	}
+}
+
+// clear removes a stretch of a ring, as one rack that fails, so that nodes join.
+func (g *game) clear(t *rapid.T) {
+	kind := g.kind(t)
+	ids := g.model.inRing(kind, rapid.IntRange(1, len(g.model.layouts[kind].Bounds)).Draw(t, "ring"))
+	from := rapid.IntRange(0, len(ids)).Draw(t, "from")
+	for _, id := range ids[from:rapid.IntRange(from, len(ids)).Draw(t, "to")] {
+		g.remove(id)
+	}
+}
+
+// indexMatchesModel holds every operation of an index against sorting a list.
+func indexMatchesModel(t *rapid.T) {
+	layouts := drawLayouts(t)
+	g := &game{twin: newTwin(t, layouts), kinds: len(layouts)}
+	t.Repeat(map[string]func(*rapid.T){
+		"set": func(t *rapid.T) { g.set(g.agent(t), g.free(t)) },
+		"move": func(t *rapid.T) {
+			if id, ok := g.known(t); ok {
+				g.move(id, g.free(t))
+			}
+		},
+		"same again": func(t *rapid.T) {
+			if id, ok := g.known(t); ok {
+				g.set(id, slices.Clone(g.model.free[id]))
+			}
+		},
+		"remove": func(t *rapid.T) { g.remove(g.agent(t)) },
+		"crowd":  g.crowd,
+		"clear":  g.clear,
+		"take": func(t *rapid.T) {
+			for range rapid.IntRange(1, 20).Draw(t, "times") {
+				g.take(g.kind(t), g.need(t))
+			}
+		},
+		"walk":  func(t *rapid.T) { g.compareWalk(g.kind(t), g.need(t)) },
+		"skips": func(t *rapid.T) { g.compareSkips(g.kind(t), g.need(t), rapid.IntRange(1, 4).Draw(t, "of each")) },
+		"open": func(t *rapid.T) {
+			kind, need := g.kind(t), g.need(t)
+			c := g.index.Candidates(kind, need)
+			g.cursor, g.open = &c, g.model.candidates(kind, need)
+		},
+		"read": func(t *rapid.T) {
+			if g.cursor != nil {
+				g.read(rapid.IntRange(1, 60).Draw(t, "many"))
+			}
+		},
+		"": func(*rapid.T) { g.check() },
+	})
+	g.compareView()
+}
+
+func TestAgainstModel(t *testing.T) { rapid.Check(t, indexMatchesModel) }
+
+// FuzzIndex is the same, led by what is covered.
+func FuzzIndex(f *testing.F) { f.Fuzz(rapid.MakeFuzz(indexMatchesModel)) }
+
+// deepLayouts are of kinds of different nature.
+var deepLayouts = []rings.Layout{
+	{Name: "cpus", Bounds: []int64{0, 4, 8, 12, 16}, Reach: 3},
+	{Name: "mem", Bounds: []int64{0, 16, 64, 256}, Reach: 2},
+	{Name: "disk", Bounds: []int64{0}, Reach: 1},
+	{Name: "gpu", Bounds: []int64{0, 1, 2, 4, 8}, Reach: 5},
+	{Name: "gpu.slice", Bounds: []int64{0, 10, 20, 40}, Reach: 2},
 }
 
 // someAmounts is a vector of free amounts, with kinds missing now and then, or
@@ -80,43 +150,9 @@ func someAmounts(rnd *rand.Rand, below []int64, free bool) []int64 {
 	return v
 }
 
-// FuzzIndex reads operations from bytes: what to do, to which agent, with
-// which amounts.
-func FuzzIndex(f *testing.F) {
-	f.Add([]byte{0, 1, 5, 5, 5, 2, 0, 3, 3, 0})
-	f.Add([]byte("0a1b2c3d4e5f6g7h8i9j"))
-	layouts := []rings.Layout{
-		{Name: "cpus", Bounds: []int64{0, 4, 8, 12}, Reach: 2},
-		{Name: "mem", Bounds: []int64{2, 4, 8, 16, 32}, Reach: 4},
-		{Name: "gpu", Bounds: []int64{1}, Reach: 1},
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		w := newTwin(t, layouts)
-		for len(data) >= 5 {
-			op, id := data[0]%5, offers.AgentID(fmt.Sprintf("a%d", data[1]))
-			v := []int64{int64(data[2]) - 8, int64(data[3]) - 8, int64(data[4]) - 8}
-			need := []int64{int64(data[2] % 24), int64(data[3] % 48), int64(data[4] % 4)}
-			kind := rings.Kind(data[1] % 3)
-			data = data[5:]
-			switch op {
-			case 0, 1:
-				w.set(id, v)
-			case 2:
-				w.remove(id)
-			case 3:
-				w.take(kind, need)
-			case 4:
-				w.compareWalk(kind, need)
-			}
-			w.check()
-		}
-		w.compareView()
-	})
-}
-
 // TestFirstLeafRunsEmpty beside a sibling too full to join.
 func TestFirstLeafRunsEmpty(t *testing.T) {
-	w := newTwin(t, terrains[0].layouts)
+	w := newTwin(t, []rings.Layout{{Name: "cpus", Bounds: []int64{0, 4, 8, 12}, Reach: 3}})
 	id := func(n int64) offers.AgentID { return offers.AgentID(fmt.Sprintf("a%05d", n)) }
 	for n := range int64(100) {
 		w.set(id(n*1000), []int64{n * 1000})
@@ -136,12 +172,13 @@ func TestFirstLeafRunsEmpty(t *testing.T) {
 // and comparisons are spread, being linear.
 func TestDeep(t *testing.T) {
 	const agents = 12_000
-	terrain := terrains[3]
 	rnd := rand.New(rand.NewPCG(2, 2))
-	w := newTwin(t, terrain.layouts)
+	w := newTwin(t, deepLayouts)
 	for i, n := range rnd.Perm(agents) {
 		w.set(offers.AgentID(fmt.Sprintf("a%d", n)), someAmounts(rnd, []int64{1000, 1000, 10, 9, 50}, true))
-		w.take(rings.Kind(rnd.IntN(5)), someAmounts(rnd, []int64{100, 100, 2, 2, 50}, false))
+		need := someAmounts(rnd, []int64{100, 100, 2, 2, 50}, false)
+		c, ok := w.index.Closest(rings.Kind(rnd.IntN(5)), need)
+		w.allocate(c, ok, need)
 		if i%2000 == 1999 {
 			w.check()
 			w.compareWalk(rings.Kind(rnd.IntN(5)), someAmounts(rnd, []int64{500, 500, 5, 5, 50}, false))
@@ -149,9 +186,7 @@ func TestDeep(t *testing.T) {
 	}
 	w.compareView()
 	for i, n := range rnd.Perm(agents) {
-		id := offers.AgentID(fmt.Sprintf("a%d", n))
-		w.index.Remove(id)
-		delete(w.model.free, id)
+		w.remove(offers.AgentID(fmt.Sprintf("a%d", n)))
 		if i%1000 == 999 {
 			w.check()
 			w.compareWalk(rings.Kind(rnd.IntN(5)), someAmounts(rnd, []int64{500, 500, 5, 5, 50}, false))

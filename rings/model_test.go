@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"testing"
+	"strings"
+
+	"pgregory.net/rapid"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/rings"
@@ -80,22 +82,41 @@ func (m *model) candidates(kind rings.Kind, need []int64) []string {
 	return out
 }
 
-// twin applies everything to the index and to the model and compares them.
-type twin struct {
-	t     testing.TB
-	index *rings.Index
-	model model
-	slots map[int]offers.AgentID
+// perRing is candidates cut to the first n of each ring.
+func (m *model) perRing(kind rings.Kind, need []int64, n int) []string {
+	var out []string
+	seen := map[string]int{}
+	for _, c := range m.candidates(kind, need) {
+		_, ring, _ := strings.Cut(c, "@")
+		if seen[ring]++; seen[ring] <= n {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
-func newTwin(t testing.TB, layouts []rings.Layout) *twin {
+// twin applies everything to the index and to the model and compares them.
+type twin struct {
+	t     rapid.TB
+	index *rings.Index
+	model model
+	// slots and holders are the same, both ways round.
+	slots   map[offers.AgentID]int
+	holders map[int]offers.AgentID
+
+	// cursor has still to give open; nil when there is none.
+	cursor *rings.Cursor
+	open   []string
+}
+
+func newTwin(t rapid.TB, layouts []rings.Layout) *twin {
 	return &twin{
-		t: t, index: newIndex(t, layouts...), slots: map[int]offers.AgentID{},
+		t: t, index: newIndex(t, layouts...), slots: map[offers.AgentID]int{}, holders: map[int]offers.AgentID{},
 		model: model{layouts: layouts, free: map[offers.AgentID][]int64{}},
 	}
 }
 
-func newIndex(t testing.TB, layouts ...rings.Layout) *rings.Index {
+func newIndex(t rapid.TB, layouts ...rings.Layout) *rings.Index {
 	t.Helper()
 	x, err := rings.New(layouts)
 	if err != nil {
@@ -105,43 +126,88 @@ func newIndex(t testing.TB, layouts ...rings.Layout) *rings.Index {
 }
 
 func (w *twin) set(id offers.AgentID, free []int64) {
+	w.t.Helper()
 	slot := w.index.Set(id, free)
-	if holder, taken := w.slots[slot]; taken && holder != id {
-		w.t.Fatalf("slot %d of %s given to %s", slot, holder, id)
+	if old, known := w.slots[id]; known && old != slot {
+		w.t.Fatalf("%s had slot %d and was given %d", id, old, slot)
 	}
-	w.slots[slot] = id
+	if holder, taken := w.holders[slot]; taken && holder != id {
+		w.t.Fatalf("slot %d of %s was given to %s", slot, holder, id)
+	}
+	w.slots[id], w.holders[slot] = slot, id
+	w.became(id, free)
+}
+
+// move is set for an agent that is there, by its slot.
+func (w *twin) move(id offers.AgentID, free []int64) {
+	w.t.Helper()
+	w.index.Move(w.slots[id], free)
+	w.became(id, free)
+}
+
+func (w *twin) remove(id offers.AgentID) {
+	w.t.Helper()
+	_, known := w.model.free[id]
+	w.index.Remove(id)
+	delete(w.model.free, id)
+	if slot, ok := w.slots[id]; ok {
+		delete(w.holders, slot)
+	}
+	delete(w.slots, id)
+	w.changed(known)
+}
+
+// became enters what the index was told, and says that cursors end by it.
+func (w *twin) became(id offers.AgentID, free []int64) {
+	w.t.Helper()
 	row := slices.Clone(free)
 	for k := range row {
 		row[k] = max(row[k], -1)
 	}
+	old, known := w.model.free[id]
+	if !known {
+		old = slices.Repeat([]int64{-1}, len(row))
+	}
 	w.model.free[id] = row
+	w.changed(!slices.Equal(old, row))
 }
 
-func (w *twin) remove(id offers.AgentID) {
-	w.index.Remove(id)
-	delete(w.model.free, id)
-	for slot, holder := range w.slots {
-		if holder == id {
-			delete(w.slots, slot)
-		}
+// changed holds the open cursor against its promise to end by a change alone.
+func (w *twin) changed(really bool) {
+	w.t.Helper()
+	if w.cursor == nil || !really {
+		return
 	}
+	expectPanic(w.t, func() { w.cursor.Next() })
+	expectPanic(w.t, w.cursor.SkipRing)
+	w.cursor = nil
 }
 
 // take allocates the need on its closest agent.
 func (w *twin) take(kind rings.Kind, need []int64) {
+	w.t.Helper()
+	want := w.model.candidates(kind, need)
 	c, ok := w.index.Closest(kind, need)
+	if ok != (len(want) > 0) || ok && fmt.Sprintf("%s@%d", c.Agent, c.Ring) != want[0] {
+		w.t.Fatalf("kind %d need %d: closest is %v %v, want the first of %v", kind, need, c, ok, want)
+	}
+	w.allocate(c, ok, need)
+}
+
+// allocate takes the need from a candidate, if there is one.
+func (w *twin) allocate(c rings.Candidate, ok bool, need []int64) {
+	w.t.Helper()
 	if !ok {
 		return
+	}
+	if c.Slot != w.slots[c.Agent] || !slices.Equal(c.Free, w.model.free[c.Agent]) {
+		w.t.Fatalf("%s at slot %d has %d, found as %+v", c.Agent, w.slots[c.Agent], w.model.free[c.Agent], c)
 	}
 	left := slices.Clone(c.Free)
 	for k, amount := range need {
 		left[k] -= amount
 	}
-	w.index.Move(c.Slot, left)
-	for k := range left {
-		left[k] = max(left[k], -1)
-	}
-	w.model.free[c.Agent] = left
+	w.move(c.Agent, left)
 }
 
 func (w *twin) compareWalk(kind rings.Kind, need []int64) {
@@ -149,6 +215,44 @@ func (w *twin) compareWalk(kind rings.Kind, need []int64) {
 	got, want := walk(w.index, kind, need), w.model.candidates(kind, need)
 	if !slices.Equal(got, want) {
 		w.t.Fatalf("kind %d need %d:\n got %v\nwant %v", kind, need, got, want)
+	}
+}
+
+// compareSkips walks with the first n of each ring only.
+func (w *twin) compareSkips(kind rings.Kind, need []int64, n int) {
+	w.t.Helper()
+	c := w.index.Candidates(kind, need)
+	c.SkipRing() // before the first there is nothing to skip
+	var got []string
+	ring, in := 0, 0
+	for a, ok := c.Next(); ok; a, ok = c.Next() {
+		if a.Ring != ring {
+			ring, in = a.Ring, 0
+		}
+		got = append(got, fmt.Sprintf("%s@%d", a.Agent, a.Ring))
+		if in++; in == n {
+			c.SkipRing()
+		}
+	}
+	if want := w.model.perRing(kind, need, n); !slices.Equal(got, want) {
+		w.t.Fatalf("kind %d need %d, %d of each ring:\n got %v\nwant %v", kind, need, n, got, want)
+	}
+}
+
+// read takes n more candidates from the open cursor, which other walks over
+// the unchanged index must not disturb.
+func (w *twin) read(n int) {
+	w.t.Helper()
+	for range n {
+		a, ok := w.cursor.Next()
+		if ok != (len(w.open) > 0) || ok && fmt.Sprintf("%s@%d", a.Agent, a.Ring) != w.open[0] {
+			w.t.Fatalf("the open cursor gives %v %v, want the first of %v", a, ok, w.open)
+		}
+		if !ok {
+			w.cursor = nil
+			return
+		}
+		w.open = w.open[1:]
 	}
 }
 
@@ -162,16 +266,36 @@ func (w *twin) compareView() {
 			w.t.Fatalf("Free(%s) = %d, want %d", id, w.index.Free(id), free)
 		}
 	}
-	for kind := range w.index.Kinds() {
+	for kind, name := range w.index.Kinds() {
+		l := w.model.layouts[kind]
+		n := 0
 		for ring := range w.index.Rings(kind) {
-			var got []offers.AgentID
-			for id := range w.index.Agents(kind, ring.Number) {
-				got = append(got, id)
+			want := rings.Ring{Number: n + 1, From: l.Bounds[n], Open: n+1 == len(l.Bounds)}
+			if !want.Open {
+				want.To = l.Bounds[n+1]
 			}
-			if want := w.model.inRing(kind, ring.Number); !slices.Equal(got, want) {
-				w.t.Fatalf("kind %d ring %d holds %v, want %v", kind, ring.Number, got, want)
+			if ring != want || name != l.Name {
+				w.t.Fatalf("ring %+v of %s, want %+v of %s", ring, name, want, l.Name)
 			}
+			n++
+			w.compareRing(kind, n)
 		}
+		if n != len(l.Bounds) {
+			w.t.Fatalf("kind %s has %d rings, want %d", name, n, len(l.Bounds))
+		}
+	}
+}
+
+func (w *twin) compareRing(kind rings.Kind, ring int) {
+	w.t.Helper()
+	var got []offers.AgentID
+	for id, free := range w.index.Agents(kind, ring) {
+		if got = append(got, id); free != w.model.free[id][kind] {
+			w.t.Fatalf("kind %d ring %d shows %s with %d, it has %d", kind, ring, id, free, w.model.free[id])
+		}
+	}
+	if want := w.model.inRing(kind, ring); !slices.Equal(got, want) {
+		w.t.Fatalf("kind %d ring %d holds %v, want %v", kind, ring, got, want)
 	}
 }
 

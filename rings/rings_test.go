@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/rings"
 )
@@ -141,7 +143,7 @@ func TestMisuseOfMove(t *testing.T) {
 	}
 }
 
-func expectPanic(t *testing.T, f func()) {
+func expectPanic(t rapid.TB, f func()) {
 	t.Helper()
 	defer func() {
 		if recover() == nil {

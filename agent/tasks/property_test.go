@@ -3,6 +3,7 @@ package tasks
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ type world struct {
 	copied   map[offers.TaskRef]Known // of the disk, some time ago
 	copyMeta Meta
 	older    bool // the masters are to say that the copy is one
+
+	outbox
 }
 
 func total() offers.Inventory {
@@ -43,7 +46,7 @@ func total() offers.Inventory {
 
 func newWorld(t *rapid.T) *world {
 	return &world{
-		t: t, m: New(Config{Total: total()}, Meta{}), now: time.Unix(1000, 0),
+		t: t, m: New(Config{Total: total()}, Meta{}), now: time.Unix(1000, 0), outbox: newOutbox(),
 		disk: map[offers.TaskRef]Known{}, gates: map[offers.TaskRef]bool{}, running: map[offers.TaskRef]bool{},
 		copied: map[offers.TaskRef]Known{}, runs: map[offers.TaskRef]int{}, ends: map[offers.TaskRef]offers.UpdateID{}, last: map[offers.TaskRef]offers.State{},
 	}
@@ -68,6 +71,7 @@ func (w *world) settle(crash bool) {
 		delete(w.runs, ref)
 		delete(w.ends, ref)
 		delete(w.last, ref)
+		w.removed(w.t, ref)
 		if w.running[ref] {
 			w.t.Fatalf("%s was forgotten while it runs", ref)
 		}
@@ -89,6 +93,9 @@ func (w *world) settle(crash bool) {
 		if w.disk[ref].Progress.Process == nil {
 			w.t.Fatalf("%s was released before its identity was on disk", ref)
 		}
+		if w.disk[ref].Progress.Kill != nil {
+			w.t.Fatalf("%s was released although it was told to end", ref)
+		}
 		delete(w.gates, ref)
 		w.running[ref] = true
 		if w.runs[ref]++; w.runs[ref] > 1 {
@@ -97,6 +104,7 @@ func (w *world) settle(crash bool) {
 	}
 	w.pending = append(w.pending, r.Send...)
 	w.hear(r.Send)
+	w.sent(w.t, r.Send, w.now)
 }
 
 // hear is the master: it checks order and that there is one end.
@@ -124,7 +132,7 @@ func (w *world) crash() {
 		known = append(known, k)
 	}
 	clear(w.gates)
-	w.pending = nil
+	w.restarted(w.disk)
 	w.m = New(Config{Total: total()}, w.meta)
 	w.m.Restore(known, w.now)
 	for _, k := range known {
@@ -158,6 +166,7 @@ func (w *world) copyBack(t *rapid.T) {
 	}
 	clear(w.ends)
 	clear(w.last)
+	w.forgotten()
 	if w.older = rapid.Bool().Draw(t, "masters notice"); !w.older {
 		w.meta.Doubt = "it is a copy"
 	}
@@ -175,20 +184,14 @@ func (w *world) some(t *rapid.T, set map[offers.TaskRef]bool) (offers.TaskRef, b
 	if len(set) == 0 {
 		return offers.TaskRef{}, false
 	}
-	var refs []offers.TaskRef
-	for f := range 2 {
-		for n := range 4 {
-			ref := offers.TaskRef{Framework: offers.FrameworkID(fmt.Sprintf("f%d", f)), Task: offers.TaskID(fmt.Sprintf("t%d", n))}
-			if set[ref] {
-				refs = append(refs, ref)
-			}
-		}
-	}
-	return rapid.SampledFrom(refs).Draw(t, "of"), true
+	return rapid.SampledFrom(sorted(set)).Draw(t, "of"), true
 }
 
 func (w *world) launch(t *rapid.T) {
 	ref := w.ref(t)
+	if _, known := w.disk[ref]; known {
+		w.again(ref, w.now)
+	}
 	task := offers.Task{ID: ref.Task, Command: &offers.Command{Shell: "true"}}
 	task.Resources.Amounts = offers.Amounts{rapid.Int64Range(0, 3000).Draw(t, "cpus"), rapid.Int64Range(0, 5<<30).Draw(t, "mem")}
 	if rapid.Bool().Draw(t, "gpu") {
@@ -233,53 +236,156 @@ func (w *world) actions() map[string]func(*rapid.T) {
 				return
 			}
 			s := rapid.SampledFrom(w.pending).Draw(t, "status")
-			w.m.Acknowledge([]wire.StatusRef{{TaskRef: offers.TaskRef{Framework: s.Framework, Task: s.Task}, UpdateID: s.UpdateID}}, w.now)
-		},
-		"register": func(t *rapid.T) {
-			answer := &wire.AgentRegistered{AgentID: "a1"}
-			answer.Older = w.older
-			answer.Master.Term = w.meta.Term + uint64(rapid.IntRange(0, 1).Draw(t, "later"))
-			if rapid.IntRange(0, 9).Draw(t, "forget") == 0 {
-				answer.Forget = append(answer.Forget, w.ref(t))
+			ack := wire.StatusRef{TaskRef: offers.TaskRef{Framework: s.Framework, Task: s.Task}, UpdateID: s.UpdateID}
+			switch rapid.IntRange(0, 9).Draw(t, "mistaken") {
+			case 7:
+				ack.Framework += "x"
+			case 8:
+				ack.TaskRef = w.ref(t)
+			case 9:
+				ack.UpdateID += "x"
 			}
-			if err := w.m.Registered(answer, w.now); err != nil {
-				t.Fatal(err)
-			}
-			w.older = false
+			w.m.Acknowledge([]wire.StatusRef{ack}, w.now)
+			w.acknowledged(ack, w.now)
 		},
-		"disconnected": func(*rapid.T) { w.m.Disconnected() },
+		"register": w.register,
+		"disconnected": func(*rapid.T) {
+			w.m.Disconnected()
+			w.silence()
+		},
 		"refused": func(t *rapid.T) {
 			if rapid.IntRange(0, 19).Draw(t, "really") == 0 {
 				w.m.Refused(w.now)
+				w.silence()
+				for ref := range w.disk {
+					w.disowned(ref)
+				}
 			}
 		},
 		"time": func(t *rapid.T) {
-			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 40).Draw(t, "seconds")) * time.Second)
+			later := w.now.Add(time.Duration(rapid.IntRange(1, 40).Draw(t, "seconds")) * time.Second)
+			if next := w.m.Next(); next.After(w.now) && rapid.Bool().Draw(t, "when it asks") {
+				later = next
+			}
+			w.now = later
+			w.tick(w.now)
 			w.m.Tick(w.now)
+			if next := w.m.Next(); !next.IsZero() && !next.After(w.now) {
+				t.Fatalf("at %v the machine asks for %v again", w.now, next)
+			}
 		},
-		"copy":       func(*rapid.T) { w.copied, w.copyMeta = maps.Clone(w.disk), w.meta },
-		"copy back":  w.copyBack,
-		"crash":      func(*rapid.T) { w.crash() },
-		"half crash": func(*rapid.T) { w.settle(true); w.crash() },
+		"copy":      func(*rapid.T) { w.copied, w.copyMeta = maps.Clone(w.disk), w.meta },
+		"copy back": w.copyBack,
+		"crash":     func(*rapid.T) { w.crash() },
 	}
 }
 
+// cut adds, to each action, what may come before the machine is done with it:
+// a crash before anything is written down, or before anything of what was
+// written down is done, and the end of the connection before anything is sent.
+func (w *world) cut(actions map[string]func(*rapid.T)) map[string]func(*rapid.T) {
+	all := maps.Clone(actions)
+	other := func(t *rapid.T) {
+		actions[rapid.SampledFrom(slices.Sorted(maps.Keys(actions))).Draw(t, "in")](t)
+	}
+	all["crash in"] = func(t *rapid.T) {
+		other(t)
+		if rapid.Bool().Draw(t, "written") {
+			w.settle(true)
+		}
+		w.crash()
+	}
+	all["disconnected in"] = func(t *rapid.T) {
+		other(t)
+		w.m.Disconnected()
+		w.silence()
+	}
+	all[""] = w.rest
+	return all
+}
+
+func (w *world) register(t *rapid.T) {
+	answer := &wire.AgentRegistered{AgentID: "a1"}
+	answer.Older = w.older
+	answer.Master.Term = w.meta.Term + uint64(rapid.IntRange(0, 1).Draw(t, "later"))
+	if rapid.IntRange(0, 9).Draw(t, "forget") == 0 {
+		answer.Forget = append(answer.Forget, w.ref(t))
+	}
+	if err := w.m.Registered(answer, w.now); err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range answer.Forget {
+		if _, known := w.disk[ref]; known {
+			w.disowned(ref)
+		}
+	}
+	w.registered(w.now)
+	w.older = false
+}
+
+// rest does all there is to do, and verifies every invariant.
+func (w *world) rest(t *rapid.T) {
+	for !w.m.ready.Empty() || len(w.m.dirty) > 0 {
+		w.settle(false)
+	}
+	w.allSent(t)
+	w.written(t, w.disk)
+	if err := w.m.check(); err != nil {
+		t.Fatal(err)
+	}
+	if due, waits := w.earliest(); waits && (w.m.Next().IsZero() || w.m.Next().After(due)) {
+		t.Fatalf("a report is to be sent again at %v, and the machine asks for %v", due, w.m.Next())
+	}
+	w.now = w.now.Add(time.Nanosecond) // no two launches in the same moment
+}
+
+func sorted[V any](set map[offers.TaskRef]V) []offers.TaskRef {
+	return slices.SortedFunc(maps.Keys(set), compareRefs)
+}
+
+// drain is a quiet end: a master listens and acknowledges what it hears, and
+// every process ends.
+func (w *world) drain(t *rapid.T) {
+	w.register(t)
+	w.rest(t)
+	for range 100 {
+		for _, ref := range sorted(w.gates) {
+			w.m.Prepared(ref, record.Identity{PID: 7}, w.now)
+		}
+		w.rest(t)
+		for _, ref := range sorted(w.running) {
+			delete(w.running, ref)
+			w.m.Ended(ref, How{}, w.now)
+		}
+		w.rest(t)
+		for _, ref := range sorted(w.lines) {
+			if l := w.lines[ref]; len(l.waits) > 0 {
+				ack := wire.StatusRef{TaskRef: ref, UpdateID: l.waits[0]}
+				w.m.Acknowledge([]wire.StatusRef{ack}, w.now)
+				w.acknowledged(ack, w.now)
+				w.rest(t)
+			}
+		}
+	}
+	if len(w.disk) > 0 || w.m.room.Used() != (offers.Amounts{}) {
+		t.Fatalf("after everything ended and was acknowledged %d tasks and %v are left", len(w.disk), w.m.room.Used())
+	}
+}
+
+// TestMachineKeepsItsPromises: a task runs at most once and has one end, and
+// its reports are sent in order until each is acknowledged, through crashes at
+// any step.
 func TestMachineKeepsItsPromises(t *testing.T) {
-	for range 20 { // of 100 stories each
+	for range 10 { // of 100 stories each
 		rapid.Check(t, story)
 	}
 }
 
 func story(t *rapid.T) {
 	w := newWorld(t)
-	actions := w.actions()
-	actions[""] = func(t *rapid.T) {
-		for !w.m.ready.Empty() || len(w.m.dirty) > 0 {
-			w.settle(false)
-		}
-		if err := w.m.check(); err != nil {
-			t.Fatal(err)
-		}
+	actions := w.cut(w.actions())
+	for range 3 {
+		t.Repeat(actions)
 	}
-	t.Repeat(actions)
+	w.drain(t)
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // check verifies the matcher's invariants.
-func (m *Matcher) check() error {
+func (b *bench) check() error {
+	m := b.Matcher
 	alloc := map[offers.FrameworkID][]int64{}
 	add := func(id offers.FrameworkID, h *offers.Holding) {
 		if alloc[id] == nil {
@@ -23,19 +24,22 @@ func (m *Matcher) check() error {
 	free, total := make([]int64, m.kinds.fair()), make([]int64, m.kinds.fair())
 	for id, a := range m.agents {
 		room := offers.NewRoom(a.info.Total)
+		for _, t := range a.tasks {
+			// An agent that came back smaller has tasks that pass its room.
+			if err := room.Take(t.holding); err != nil && !b.shrunk[id] {
+				return fmt.Errorf("agent %s: task %s passes its room: %w", id, t.ref, err)
+			} else if err != nil {
+				room.Claim(t.holding)
+			}
+			if a.counted {
+				add(t.ref.Framework, &t.holding)
+			}
+		}
 		for _, o := range m.book.OfAgent(id) {
 			if err := room.Take(o.Held); err != nil {
 				return fmt.Errorf("agent %s: offer %s passes its room: %w", id, o.ID, err)
 			}
 			add(o.Framework, &o.Held)
-		}
-		for _, t := range a.tasks {
-			if err := room.Take(t.holding); err != nil {
-				return fmt.Errorf("agent %s: task %s passes its room: %w", id, t.ref, err)
-			}
-			if a.counted {
-				add(t.ref.Framework, &t.holding)
-			}
 		}
 		if room.Used() != a.room.Used() {
 			return fmt.Errorf("agent %s: %v is used, by its offers and tasks %v", id, a.room.Used(), room.Used())

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/rings"
@@ -15,20 +17,22 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // bench is a matcher with a replicated state of its own to set scenes in.
 type bench struct {
-	testing.TB
+	rapid.TB
 	*Matcher
 	state *state.State
 	now   time.Time
 	names map[offers.AgentID]string
 	ids   map[string]offers.AgentID
+	// shrunk are the agents that came back with less than they once had.
+	shrunk map[offers.AgentID]bool
 }
 
-func newBench(t testing.TB, config Config) *bench {
+func newBench(t rapid.TB, config Config) *bench {
 	t.Helper()
 	if config.OfferTimeout == 0 {
 		config.OfferTimeout = 2 * time.Minute
 	}
-	b := &bench{TB: t, state: state.New(), now: epoch, names: map[offers.AgentID]string{}, ids: map[string]offers.AgentID{}}
+	b := &bench{TB: t, state: state.New(), now: epoch, names: map[offers.AgentID]string{}, ids: map[string]offers.AgentID{}, shrunk: map[offers.AgentID]bool{}}
 	b.apply(state.Command{Init: &state.Init{ClusterID: "abcdef0123456789abcdef0123456789"}})
 	b.Matcher = New(config, b.state, 1)
 	return b
@@ -56,6 +60,18 @@ func (b *bench) agent(name, total string) {
 	b.names[a.ID], b.ids[name] = name, a.ID
 	b.AgentChanged(a)
 	b.AgentOnline(a.ID, true)
+}
+
+// resize has a known agent come back with another inventory.
+func (b *bench) resize(name, total string) {
+	b.Helper()
+	var inventory offers.Inventory
+	if err := inventory.UnmarshalJSON([]byte(total)); err != nil {
+		b.Fatal(err)
+	}
+	r := b.apply(state.Command{RegisterAgent: &state.RegisterAgent{Agent: offers.Agent{ID: b.ids[name], Name: name, Total: inventory}, Time: b.now}})
+	b.shrunk[b.ids[name]] = true
+	b.AgentChanged(r.Value.(*state.Agent))
 }
 
 // framework enters an online framework.
@@ -426,5 +442,24 @@ func TestRoomThatComesOnlineWakesWhomTheGuaranteeStopped(t *testing.T) {
 	b.AgentOnline(b.ids["a2"], true)
 	if got := b.places(); got == "[]" {
 		t.Fatal("nothing is offered although 4 cpus more came online")
+	}
+}
+
+// TestAgentThatCameBackSmaller still has room in the kinds it is not short of:
+// the rings find it there, and what they find must be had.
+func TestAgentThatCameBackSmaller(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a1", `{"cpus":4,"mem":8}`)
+	f := b.framework("f", "default")
+	b.demand(f, `{"id":"d","count":1,"resources":{"cpus":1,"mem":8}}`)
+	b.launch(b.offered()[0], map[string]string{"t": `{"cpus":1,"mem":8}`})
+	b.resize("a1", `{"cpus":4,"mem":4}`)
+	b.demand(f, `{"id":"e","count":1,"resources":{"cpus":1}}`)
+	if got := b.places(); got != "[a1]" {
+		t.Fatalf("offered %s of an agent with 3 cpus free", got)
+	}
+	b.demand(f, `{"id":"m","count":1,"resources":{"cpus":1,"mem":1}}`)
+	if got := b.places(); got != "[]" {
+		t.Fatalf("offered %s of an agent without memory", got)
 	}
 }

@@ -1,14 +1,11 @@
 package state
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"reflect"
 	"slices"
-	"testing"
+	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -20,38 +17,93 @@ import (
 type model struct {
 	agents     map[offers.AgentID]Agent
 	frameworks map[offers.FrameworkID]Framework
+	roles      map[offers.Role]offers.RoleSettings
 	tasks      map[offers.TaskRef]Task
 	values     map[string]Entry // by framework/key
 	floors     map[offers.FrameworkID]uint64
-	ended      uint64
+
+	ended, givenAgents, givenFrameworks int
+
+	// What the latest command ended, for its result.
+	lost offers.AgentID
+	over []string
 }
 
 func newModel() *model {
-	return &model{map[offers.AgentID]Agent{}, map[offers.FrameworkID]Framework{}, map[offers.TaskRef]Task{}, map[string]Entry{}, map[offers.FrameworkID]uint64{}, 0}
+	return &model{
+		agents: map[offers.AgentID]Agent{}, frameworks: map[offers.FrameworkID]Framework{},
+		roles: map[offers.Role]offers.RoleSettings{}, tasks: map[offers.TaskRef]Task{}, values: map[string]Entry{},
+		floors: map[offers.FrameworkID]uint64{},
+	}
+}
+
+func (m *model) clone() *model {
+	c := *m
+	c.agents, c.frameworks, c.roles = maps.Clone(m.agents), maps.Clone(m.frameworks), maps.Clone(m.roles)
+	c.tasks, c.values, c.floors = maps.Clone(m.tasks), maps.Clone(m.values), maps.Clone(m.floors)
+	return &c
+}
+
+// replacing is what m, a pinned state, becomes in the place of now.
+func (m *model) replacing(old *model, now time.Time) *model {
+	c := m.clone()
+	c.givenAgents, c.givenFrameworks = max(c.givenAgents, old.givenAgents), max(c.givenFrameworks, old.givenFrameworks)
+	for ref, t := range c.tasks {
+		t.Restored = t.Restored || t.End == nil
+		c.tasks[ref] = t
+	}
+	for id, f := range c.frameworks {
+		if !f.Deadline.IsZero() && !f.Deadline.After(now) {
+			f.Deadline = now.Add(f.FailoverTimeout)
+			c.frameworks[id] = f
+		}
+		if was, known := old.frameworks[id]; !known || was.Removed {
+			c.floors[id] = max(c.floors[id], uint64(now.UnixMilli()))
+		} else {
+			c.floors[id] = max(c.floors[id], old.highest(id))
+		}
+	}
+	return c
+}
+
+// highest is above no version that a key of the framework ever had.
+func (m *model) highest(id offers.FrameworkID) uint64 {
+	top := m.floors[id]
+	for at, e := range m.values {
+		if strings.HasPrefix(at, string(id)+"/") {
+			top = max(top, e.Version)
+		}
+	}
+	return top
 }
 
 // apply returns the code of the failure, "" for none.
 func (m *model) apply(c Command) offers.Code {
+	m.lost, m.over = "", nil
 	switch {
 	case c.RegisterAgent != nil:
-		return m.registerAgent(c.RegisterAgent.Agent, c.RegisterAgent.Time)
+		return m.registerAgent(c.RegisterAgent)
 	case c.SetAgentState != nil:
 		return m.setAgentState(c.SetAgentState)
 	case c.RegisterFramework != nil:
 		r := c.RegisterFramework
 		id, role, since := r.ID, r.Role, r.Time
 		if id == "" {
-			id = offers.FrameworkID(fmt.Sprintf("f%05d-c0de", len(m.frameworks)+1))
+			m.givenFrameworks++
+			id = offers.FrameworkID(fmt.Sprintf("f%05d-c0de", m.givenFrameworks))
 		} else if code := m.there(id); code != "" {
 			return code
 		} else {
 			role, since = m.frameworks[id].Role, m.frameworks[id].Registered
 		}
-		m.frameworks[id] = Framework{ID: id, Name: r.Name, Role: role, Registered: since}
+		m.frameworks[id] = Framework{ID: id, Name: r.Name, Role: role, Labels: r.Labels, FailoverTimeout: r.FailoverTimeout, Registered: since}
 	case c.DisconnectFramework != nil:
 		f := m.frameworks[c.DisconnectFramework.ID]
 		if code := m.there(c.DisconnectFramework.ID); code != "" {
 			return code
+		}
+		if c.DisconnectFramework.Deadline.IsZero() {
+			return offers.BadMessage
 		}
 		if f.Deadline.IsZero() || c.DisconnectFramework.Deadline.Before(f.Deadline) {
 			f.Deadline = c.DisconnectFramework.Deadline
@@ -61,7 +113,12 @@ func (m *model) apply(c Command) offers.Code {
 		return m.remove(c.RemoveFramework)
 	case c.Launch != nil:
 		return m.launch(c.Launch.Task)
+	case c.SetRole != nil:
+		return m.setRole(c.SetRole)
 	case c.EndTask != nil:
+		if s := c.EndTask.Status.State; s == offers.Running || s == offers.Unreachable || s == "" {
+			return offers.BadMessage
+		}
 		t, ok := m.tasks[c.EndTask.Ref]
 		if st := c.EndTask.Status; ok && t.End == nil {
 			if st.Agent != "" && st.Agent != t.Agent {
@@ -70,12 +127,12 @@ func (m *model) apply(c Command) offers.Code {
 			m.end(t, st)
 		}
 	case c.Acknowledge != nil:
-		if t, ok := m.tasks[c.Acknowledge.Ref]; ok && t.End != nil {
+		if t, ok := m.tasks[c.Acknowledge.Ref]; ok && t.End != nil && (c.Acknowledge.UpdateID == "" || c.Acknowledge.UpdateID == t.End.UpdateID) {
 			t.Acknowledged = true
 			m.tasks[t.Ref()] = t
 		}
 	case c.KillTask != nil:
-		m.kill(c.KillTask)
+		return m.kill(c.KillTask)
 	case c.Put != nil:
 		return m.write(c.Put.Framework, c.Put.Key, c.Put.Version, &c.Put.Value)
 	case c.Delete != nil:
@@ -86,16 +143,24 @@ func (m *model) apply(c Command) offers.Code {
 
 func (m *model) there(id offers.FrameworkID) offers.Code {
 	f, ok := m.frameworks[id]
+	var n int
+	fmt.Sscanf(string(id), "f%05d-c0de", &n)
 	switch {
-	case !ok:
+	case !ok && n > m.givenFrameworks:
 		return offers.UnknownFramework
+	case !ok: // given, and taken back with the rest by a restore
+		return offers.FrameworkRemoved
 	case f.Removed:
 		return offers.FrameworkRemoved
 	}
 	return ""
 }
 
-func (m *model) registerAgent(in offers.Agent, at time.Time) offers.Code {
+func (m *model) registerAgent(c *RegisterAgent) offers.Code {
+	in, at := c.Agent, c.Time
+	if in.Name == "" {
+		return offers.BadMessage
+	}
 	var other *Agent
 	for _, a := range m.agents {
 		if a.Name == in.Name && a.State != offers.AgentGone {
@@ -106,8 +171,9 @@ func (m *model) registerAgent(in offers.Agent, at time.Time) offers.Code {
 		if other != nil {
 			m.lose(*other, at)
 		}
-		in.ID = offers.AgentID(fmt.Sprintf("a%05d-c0de", len(m.agents)+1))
-		m.agents[in.ID] = Agent{Agent: in, State: offers.AgentActive, Registered: at, Since: at}
+		m.givenAgents++
+		in.ID = offers.AgentID(fmt.Sprintf("a%05d-c0de", m.givenAgents))
+		m.agents[in.ID] = Agent{Agent: in, State: offers.AgentActive, Registered: at, Since: at, Epoch: c.Epoch}
 		return ""
 	}
 	a, ok := m.agents[in.ID]
@@ -117,11 +183,30 @@ func (m *model) registerAgent(in offers.Agent, at time.Time) offers.Code {
 	if other != nil && other.ID != in.ID {
 		return offers.Forbidden
 	}
+	m.examine(&a, c)
 	if a.Agent = in; a.State == offers.AgentUnreachable {
 		a.State, a.Resume, a.Since = a.Resume, "", at
 	}
 	m.agents[in.ID] = a
 	return ""
+}
+
+// examine finds a new run of an agent that may not know all that ran.
+func (m *model) examine(a *Agent, c *RegisterAgent) {
+	before := a.Epoch
+	a.Epoch = max(before, c.Epoch)
+	if c.Agent.Started.Equal(a.Started) {
+		return
+	}
+	if a.Older = c.From < before; a.Older {
+		a.Epoch += 1 << 32
+	}
+	for ref, t := range m.tasks {
+		if t.Agent == a.ID && t.End == nil && (a.Older || c.Doubt) {
+			t.Doubtful = true
+			m.tasks[ref] = t
+		}
+	}
 }
 
 func (m *model) lose(a Agent, at time.Time) {
@@ -136,7 +221,8 @@ func (m *model) lose(a Agent, at time.Time) {
 		m.end(t, offers.Status{State: offers.Gone, Reason: offers.ReasonAgentLost, Message: "agent " + a.Name + " is gone", Time: at})
 	}
 	m.ended++
-	a.State, a.Resume, a.Since, a.Ended = offers.AgentGone, "", at, m.ended
+	m.lost = a.ID
+	a.State, a.Resume, a.Since, a.Ended = offers.AgentGone, "", at, uint64(m.ended)
 	m.agents[a.ID] = a
 }
 
@@ -156,15 +242,15 @@ func (m *model) setAgentState(c *SetAgentState) offers.Code {
 	switch {
 	case c.State == was:
 		return ""
+	case c.State == "asleep":
+		return offers.BadMessage
 	case c.State == offers.AgentGone:
 		m.lose(a, c.Time)
 		return ""
+	case c.State == offers.AgentActive && was == offers.AgentUnreachable:
+		a.Resume = offers.AgentActive
 	case c.State == offers.AgentActive:
-		if a.State == offers.AgentUnreachable {
-			a.Resume = offers.AgentActive
-		} else {
-			a.State = offers.AgentActive
-		}
+		a.State = offers.AgentActive
 	case c.State == offers.AgentUnreachable:
 		a.State, a.Resume = offers.AgentUnreachable, was
 	case c.State == offers.AgentDrained && (drain == offers.AgentActive || busy):
@@ -183,14 +269,22 @@ func (m *model) setAgentState(c *SetAgentState) offers.Code {
 }
 
 func (m *model) launch(t Task) offers.Code {
+	if t.Spec.ID == "" || t.Spec.ID == ".." {
+		return offers.BadTask
+	}
 	if code := m.there(t.Framework); code != "" {
 		return code
 	}
-	if old, ok := m.tasks[t.Ref()]; ok && !old.Acknowledged {
+	old, known := m.tasks[t.Ref()]
+	if known && !old.Acknowledged {
 		return offers.TaskIDInUse
 	}
 	if m.agents[t.Agent].State != offers.AgentActive {
 		return offers.OfferGone
+	}
+	t.Kill, t.End, t.Acknowledged, t.Ended, t.Past, t.Restored, t.Doubtful = nil, nil, false, 0, "", false, false
+	if known && old.Agent == t.Agent {
+		t.Past = old.End.UpdateID
 	}
 	m.tasks[t.Ref()] = t
 	return ""
@@ -203,8 +297,9 @@ func (m *model) end(t Task, st offers.Status) {
 		st.UpdateID = offers.UpdateID(fmt.Sprint("m-", m.ended))
 	}
 	f := m.frameworks[t.Framework]
-	t.End, t.Ended, t.Acknowledged = &st, m.ended, f.Removed
+	t.End, t.Ended, t.Acknowledged = &st, uint64(m.ended), f.Removed
 	m.tasks[t.Ref()] = t
+	m.over = append(m.over, t.Ref().String()+" "+string(st.State))
 	m.settle(f)
 }
 
@@ -217,7 +312,7 @@ func (m *model) settle(f Framework) {
 	}
 	if f.Removed {
 		m.ended++
-		f.Ended = m.ended
+		f.Ended = uint64(m.ended)
 		m.frameworks[f.ID] = f
 	}
 }
@@ -225,7 +320,7 @@ func (m *model) settle(f Framework) {
 func (m *model) remove(c *RemoveFramework) offers.Code {
 	f, ok := m.frameworks[c.ID]
 	if !ok {
-		return offers.UnknownFramework
+		return m.there(c.ID)
 	}
 	if f.Removed || c.Overdue && (f.Deadline.IsZero() || f.Deadline.After(c.Time)) {
 		return ""
@@ -246,31 +341,58 @@ func (m *model) remove(c *RemoveFramework) offers.Code {
 	return ""
 }
 
-func (m *model) kill(c *KillTask) {
+func (m *model) kill(c *KillTask) offers.Code {
 	t, ok := m.tasks[c.Ref]
+	if c.Order.Grace != nil && *c.Order.Grace < 0 {
+		return offers.BadMessage
+	}
 	if !ok || t.End != nil {
-		return
+		return ""
 	}
 	left := func(o *KillOrder) offers.Duration {
-		if o.Grace == nil {
-			return offers.DefaultKillGrace // these tasks have none of their own
+		switch {
+		case o.Grace != nil:
+			return *o.Grace
+		case t.Spec.KillGrace > 0:
+			return t.Spec.KillGrace
 		}
-		return *o.Grace
+		return offers.DefaultKillGrace
 	}
 	order := c.Order
 	if t.Kill != nil {
 		if left(&order) >= left(t.Kill) {
-			return
+			return ""
 		}
 		order.Reason, order.Time = t.Kill.Reason, t.Kill.Time
 	}
 	t.Kill = &order
 	m.tasks[c.Ref] = t
+	return ""
+}
+
+func (m *model) setRole(c *SetRole) offers.Code {
+	switch {
+	case c.Role == "" || strings.Contains(string(c.Role), "//"):
+		return offers.BadMessage
+	case c.Settings == nil:
+		delete(m.roles, c.Role)
+	case c.Settings.Weight <= 0:
+		return offers.BadResources
+	default:
+		m.roles[c.Role] = *c.Settings
+	}
+	return ""
 }
 
 func (m *model) write(f offers.FrameworkID, key string, version *uint64, value *[]byte) offers.Code {
 	if code := m.there(f); code != "" {
 		return code
+	}
+	switch {
+	case key == "":
+		return offers.BadMessage
+	case len(key) > MaxKeyLength:
+		return offers.TooLarge
 	}
 	at := string(f) + "/" + key
 	old := m.values[at].Version
@@ -296,6 +418,7 @@ type contents struct {
 	Of         map[offers.FrameworkID][]string
 	Live, Wait map[offers.AgentID][]string
 	Values     map[string]Entry
+	Roles      map[offers.Role]offers.RoleSettings
 	Counts     Counts
 }
 
@@ -304,6 +427,7 @@ func view(s *State) contents {
 		Agents: map[offers.AgentID]Agent{}, Named: map[string]offers.AgentID{}, Frameworks: map[offers.FrameworkID]Framework{},
 		LiveOf: map[offers.FrameworkID]int{}, Tasks: map[offers.TaskRef]Task{}, Of: map[offers.FrameworkID][]string{},
 		Live: map[offers.AgentID][]string{}, Wait: map[offers.AgentID][]string{}, Values: map[string]Entry{}, Counts: s.Counts(),
+		Roles: maps.Collect(s.Roles()),
 	}
 	for a := range s.Agents() {
 		v.Agents[a.ID] = *a
@@ -328,7 +452,7 @@ func (m *model) view() contents {
 	v := contents{
 		Agents: m.agents, Named: map[string]offers.AgentID{}, Frameworks: m.frameworks, LiveOf: map[offers.FrameworkID]int{},
 		Tasks: m.tasks, Of: map[offers.FrameworkID][]string{}, Live: map[offers.AgentID][]string{}, Wait: map[offers.AgentID][]string{},
-		Values: m.values, Counts: Counts{Agents: len(m.agents), Frameworks: len(m.frameworks)},
+		Values: m.values, Roles: m.roles, Counts: Counts{Agents: len(m.agents), Frameworks: len(m.frameworks)},
 	}
 	for id, a := range m.agents {
 		v.Live[id], v.Wait[id] = nil, nil
@@ -356,131 +480,4 @@ func (m *model) view() contents {
 		}
 	}
 	return v
-}
-
-// randomCommand draws from few ids, so that commands meet.
-func randomCommand(r *rand.Rand, at time.Time) Command {
-	agent := func() offers.AgentID { return offers.AgentID(fmt.Sprintf("a%05d-c0de", 1+r.IntN(12))) }
-	framework := func() offers.FrameworkID { return offers.FrameworkID(fmt.Sprintf("f%05d-c0de", 1+r.IntN(9))) }
-	task := func() offers.TaskRef { return ref(framework(), offers.TaskID(fmt.Sprintf("t%d", r.IntN(9)))) }
-	version := func() *uint64 {
-		if n := r.Uint64N(4); n < 3 {
-			return &n
-		}
-		return nil
-	}
-	switch n := r.IntN(100); {
-	case n < 3:
-		return Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{Name: fmt.Sprint("n", r.IntN(5))}, Time: at}}
-	case n < 8:
-		return Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: agent(), Name: fmt.Sprint("n", r.IntN(5))}, Time: at}}
-	case n < 18:
-		states := []offers.AgentState{offers.AgentActive, offers.AgentActive, offers.AgentDraining, offers.AgentDrained, offers.AgentUnreachable, offers.AgentGone}
-		return Command{SetAgentState: &SetAgentState{agent(), states[r.IntN(len(states))], at}}
-	case n < 20:
-		return Command{RegisterFramework: &RegisterFramework{Name: "f", Role: "eng", Time: at}}
-	case n < 23:
-		return Command{RegisterFramework: &RegisterFramework{ID: framework(), Name: "g", Role: "ops", Time: at}}
-	case n < 26:
-		return Command{DisconnectFramework: &DisconnectFramework{framework(), at.Add(time.Duration(r.IntN(99)) * time.Second)}}
-	case n < 27:
-		return Command{RemoveFramework: &RemoveFramework{ID: framework(), Time: at, Overdue: r.IntN(3) == 0}}
-	case n < 55:
-		t := task()
-		return launch(t.Framework, t.Task, agent())
-	case n < 70:
-		st := offers.Status{State: offers.Finished, Time: at}
-		if r.IntN(4) == 0 {
-			st.Agent = agent()
-		}
-		return Command{EndTask: &EndTask{task(), st}}
-	case n < 80:
-		return Command{Acknowledge: &Acknowledge{Ref: task()}}
-	case n < 88:
-		order := KillOrder{Reason: fmt.Sprint("r", n), Time: at}
-		if g := offers.Duration(r.IntN(10)) * 1e9; r.IntN(3) > 0 {
-			order.Grace = &g
-		}
-		return Command{KillTask: &KillTask{task(), order}}
-	case n < 96:
-		return Command{Put: &Put{framework(), fmt.Sprint("k", r.IntN(4)), []byte{byte(n)}, version()}}
-	default:
-		return Command{Delete: &Delete{framework(), fmt.Sprint("k", r.IntN(4)), version()}}
-	}
-}
-
-// randomCommands are the same for the same seed.
-func randomCommands(seed uint64, n int) []Command {
-	r := rand.New(rand.NewPCG(seed, 7))
-	batch := []Command{{Init: &Init{cluster}}}
-	for i := range n {
-		batch = append(batch, randomCommand(r, start.Add(time.Duration(i)*time.Second)))
-	}
-	return batch
-}
-
-func TestAgainstModel(t *testing.T) {
-	for seed := range uint64(8) {
-		s, m := New(), newModel()
-		worked := map[bool]int{}
-		for i, c := range randomCommands(seed, 800) {
-			next, results := s.Apply([]Command{c})
-			var code offers.Code
-			if results[0].Err != nil {
-				code = results[0].Err.Code
-			}
-			if want := m.apply(c); code != want {
-				t.Fatalf("seed %d, step %d: got %q, want %q", seed, i, code, want)
-			}
-			worked[code == ""]++
-			if err := next.check(); err != nil {
-				t.Fatalf("seed %d, step %d: %v", seed, i, err)
-			}
-			if got, want := view(next), m.view(); !reflect.DeepEqual(got, want) {
-				t.Fatalf("seed %d, step %d:\n got %+v\nwant %+v", seed, i, got, want)
-			}
-			s = next
-		}
-		if worked[true] < 200 || worked[false] < 200 {
-			t.Errorf("seed %d: %d commands worked, %d failed: the draw is poor", seed, worked[true], worked[false])
-		}
-	}
-}
-
-func TestDeterminism(t *testing.T) {
-	for seed := range uint64(8) {
-		all := randomCommands(seed, 3000)
-		whole, wholeResults := New().Apply(all)
-		r := rand.New(rand.NewPCG(seed, 8))
-		cut, cutResults := New(), []Result{}
-		for rest := all; len(rest) > 0; {
-			n := min(1+r.IntN(40), len(rest))
-			entry, err := Encode(rest[:n])
-			if err != nil {
-				t.Fatal(err)
-			}
-			batch, err := Decode(entry)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var results []Result
-			cut, results = cut.Apply(batch)
-			cutResults = append(cutResults, results...)
-			if r.IntN(5) == 0 { // a master that restarts
-				if cut, err = Read(bytes.NewReader(snapshot(t, cut))); err != nil {
-					t.Fatal(err)
-				}
-			}
-			rest = rest[n:]
-		}
-		if !bytes.Equal(snapshot(t, whole), snapshot(t, cut)) {
-			t.Fatalf("seed %d: cut into batches, encoded and restarted it comes to another state", seed)
-		}
-		if !reflect.DeepEqual(wholeResults, cutResults) {
-			t.Fatalf("seed %d: other results", seed)
-		}
-		if err := whole.check(); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
