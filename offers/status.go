@@ -84,7 +84,7 @@ type Status struct {
 	Signal   string             `json:"signal,omitempty"` // "SIGKILL"
 	Devices  map[string][]Grant `json:"devices,omitempty"`
 	Address  string             `json:"address,omitempty"` // host of the agent
-	Started  time.Time          `json:"started,omitzero"` // when its process began; zero before that
+	Started  time.Time          `json:"started,omitzero"`  // when its process began; zero before that
 	Time     time.Time          `json:"time"`
 }
 
