@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +24,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/sandbox"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // Agent is one agent. Open it, Run it once.
@@ -52,6 +54,7 @@ type Agent struct {
 	machine *tasks.Machine
 	running map[offers.TaskRef]*supervisor
 	session *session      // nil while no master listens
+	attempt wire.Attempt  // the last connection
 	known   bool          // registered is closed
 	held    chan struct{} // not nil: the connector waits for its close
 
@@ -67,7 +70,7 @@ func Open(c Config) (*Agent, error) {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	a := &Agent{
-		config: c, log: c.Logger,
+		config: c, log: c.Logger, attempt: wire.Attempt{Client: rand.Text()},
 		inbox: make(chan func(), 1024), stopped: make(chan struct{}), registered: make(chan struct{}),
 		collect: make(chan struct{}, 1), starting: make(chan struct{}, 4*runtime.GOMAXPROCS(0)),
 		running: map[offers.TaskRef]*supervisor{}, ended: map[offers.TaskRef]chan struct{}{},

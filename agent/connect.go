@@ -164,8 +164,10 @@ func (a *Agent) connected(link wire.Link) {
 	self := a.self
 	self.ID = a.machine.Meta().Agent
 	sequence, list := a.machine.Register()
+	a.attempt.Number++
+	attempt := a.attempt
 	a.send(&wire.RegisterAgent{
-		Agent: self, Sequence: sequence, Tasks: list,
+		Agent: self, Sequence: sequence, Tasks: list, Attempt: &attempt,
 		Epoch: a.store.Epoch(), From: a.from, Doubt: a.machine.Meta().Doubt != "",
 	})
 }

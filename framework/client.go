@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -59,7 +60,7 @@ func Connect(ctx context.Context, config Config) (*Client, error) {
 		config: config, log: config.Logger, cancel: cancel,
 		done: make(chan struct{}), first: make(chan struct{}),
 		more: make(chan struct{}, 1), room: make(chan struct{}, 1),
-		session: session.New(config.Info),
+		session: session.New(config.Info, rand.Text()),
 		calls:   map[uint64]chan session.Answer{},
 	}
 	go c.run(run)

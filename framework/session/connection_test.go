@@ -79,7 +79,7 @@ func TestSilentMasterIsLeft(t *testing.T) {
 		t.Error("nobody is there to be left")
 	}
 
-	s = &script{t, session.New(wire.FrameworkInfo{Name: "test"})}
+	s = &script{t, session.New(wire.FrameworkInfo{Name: "test"}, "c")}
 	s.Connected(after(0))
 	s.Frame(after(9*time.Second), []byte(`{"type":"heartbeat"}`))
 	if hangup(s, 10*time.Second) || !hangup(s, 10*time.Second+1) {

@@ -21,8 +21,9 @@ import (
 // in ended, never in both; an accept is in accepts only while live, and each
 // of its tasks that is not yet answered points back to it.
 type Session struct {
-	info wire.FrameworkInfo // with the id, once there is one
-	term uint64             // the highest that registered us
+	info    wire.FrameworkInfo // with the id, once there is one
+	attempt wire.Attempt       // the last connection
+	term    uint64             // the highest that registered us
 
 	linked    bool // there is a connection
 	live      bool // it has registered us
@@ -52,10 +53,12 @@ const (
 )
 
 // New returns the session of a framework that is not connected. With an id in
-// info it takes over.
-func New(info wire.FrameworkInfo) *Session {
+// info it takes over. The client is a random text of at most 64 bytes, another
+// one for each session.
+func New(info wire.FrameworkInfo, client string) *Session {
 	return &Session{
 		info:        info,
+		attempt:     wire.Attempt{Client: client},
 		demands:     map[offers.DemandID]*standing{},
 		outstanding: map[offers.OfferID]wire.Offer{},
 		accepts:     map[string]*accept{},
@@ -85,7 +88,9 @@ func (s *Session) Take() Output {
 // Connected begins a connection: it registers.
 func (s *Session) Connected(now time.Time) {
 	s.linked, s.live, s.heard, s.heartbeat = true, false, now, 0
-	s.send(&wire.Register{Framework: s.info}, "register")
+	s.attempt.Number++
+	attempt := s.attempt
+	s.send(&wire.Register{Framework: s.info, Attempt: &attempt}, "register")
 }
 
 // Lost ends the connection. Accepts without an answer are reconciled by the

@@ -21,7 +21,7 @@ type script struct {
 }
 
 func start(tb testing.TB) *script {
-	s := &script{tb, session.New(wire.FrameworkInfo{Name: "test", Role: "r"})}
+	s := &script{tb, session.New(wire.FrameworkInfo{Name: "test", Role: "r"}, "c")}
 	s.connect(1)
 	s.take()
 	return s

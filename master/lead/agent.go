@@ -47,6 +47,11 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "this connection is registered already"), request)
 		return
 	}
+	if c.superseded(m.Attempt) {
+		s.ended = true
+		s.peer.End("a newer connection registered")
+		return
+	}
 	if err := m.Agent.Validate(); err != nil {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "register: %s", err), request)
 		return

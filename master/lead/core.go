@@ -65,6 +65,7 @@ type Core struct {
 	deadlines  map[offers.FrameworkID]time.Time
 	delivery   *delivery
 	removals   *rate.Limiter
+	attempts   map[string]uint64 // the newest connection of each client that registered
 	turn       []Step // commands collected in this turn
 	notes      []Note
 	dirty      bool // something changed since Observe
@@ -87,6 +88,7 @@ func New(config Config, s *state.State, now time.Time) *Core {
 		silent:     map[offers.AgentID]time.Time{},
 		deadlines:  map[offers.FrameworkID]time.Time{},
 		delivery:   newDelivery(name),
+		attempts:   map[string]uint64{},
 		removals:   rate.NewLimiter(rate.Every(config.RemovalEvery), config.RemovalBurst),
 	}
 	for f := range s.Frameworks() {

@@ -63,9 +63,17 @@ func (s *Framework) registered(request string, work Work) Work {
 // register enters the framework. One that comes back with its id takes over
 // from its older connection. Whether an id is known or has ended is judged by
 // the commit: a leader of the past, which would not know, can't refuse it.
-func (s *Framework) register(c *Core, in wire.FrameworkInfo, request string) {
+func (s *Framework) register(c *Core, m *wire.Register, request string) {
+	in := m.Framework
 	if s.id != "" {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "this connection is registered already"), request)
+		s.settled()
+		return
+	}
+	if c.superseded(m.Attempt) {
+		s.ended = true
+		refuse(s.peer, offers.Errorf(offers.FailedOver, "a newer connection of this client has registered"), request)
+		s.peer.End("a newer connection registered")
 		s.settled()
 		return
 	}
@@ -91,7 +99,9 @@ func (s *Framework) register(c *Core, in wire.FrameworkInfo, request string) {
 // admitted begins the service once the registration is durable.
 func (s *Framework) admitted(c *Core, f *state.Framework, request string) {
 	if s.ended { // it went away meanwhile
-		c.disconnected(f)
+		if c.frameworks[f.ID] == nil {
+			c.disconnected(f)
+		}
 		return
 	}
 	if old := c.frameworks[f.ID]; old != nil {

@@ -73,7 +73,9 @@ func (s *Framework) prepareRegister(m *wire.Register, request string) Work {
 			s.settled()
 			return
 		}
-		s.register(c, in, request)
+		named := *m
+		named.Framework = in
+		s.register(c, &named, request)
 	}
 }
 

@@ -38,6 +38,7 @@ type (
 		Epoch    uint64       `json:"epoch,omitempty"`
 		From     uint64       `json:"from,omitempty"`
 		Doubt    bool         `json:"doubt,omitempty"`
+		Attempt  *Attempt     `json:"attempt,omitempty"`
 	}
 	// AgentTask is what an agent knows of one task.
 	AgentTask struct {

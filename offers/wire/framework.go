@@ -39,6 +39,14 @@ type (
 	// Register must be the first message of a connection.
 	Register struct {
 		Framework FrameworkInfo `json:"framework"`
+		Attempt   *Attempt      `json:"attempt,omitempty"`
+	}
+	// Attempt tells the connections of one client apart. A register may arrive
+	// late, from a connection that its client gave up for a newer one; it must
+	// not take over from that. Clients that send none are taken as they come.
+	Attempt struct {
+		Client string `json:"client"` // random, new with every start; at most 64 bytes
+		Number uint64 `json:"number"` // of the connection, rising
 	}
 	// FrameworkInfo is what a framework says about itself.
 	FrameworkInfo struct {

@@ -33,7 +33,7 @@ func full() map[string][]wire.Message {
 	second := offers.Duration(1e9)
 	return map[string][]wire.Message{
 		"from framework": {
-			&wire.Register{Framework: wire.FrameworkInfo{ID: "f", Name: "n", Role: "eng/ml", User: "u", FailoverTimeout: &second, Capabilities: []string{"c"}, Labels: map[string]string{"a": "b"}}},
+			&wire.Register{Attempt: &wire.Attempt{Client: "c", Number: 2}, Framework: wire.FrameworkInfo{ID: "f", Name: "n", Role: "eng/ml", User: "u", FailoverTimeout: &second, Capabilities: []string{"c"}, Labels: map[string]string{"a": "b"}}},
 			&wire.DemandMessage{Demands: []json.RawMessage{[]byte(`{"id":"d"}`), []byte(`7`)}},
 			&wire.Accept{OfferIDs: []offers.OfferID{"o1"}, Tasks: []json.RawMessage{[]byte(`{"id":"t"}`), []byte(`"bad"`)}, Refuse: &second},
 			&wire.Decline{OfferIDs: []offers.OfferID{"o1", "o2"}, Refuse: pointer(offers.Duration(0))},
@@ -59,7 +59,7 @@ func full() map[string][]wire.Message {
 			&wire.ErrorMessage{Code: offers.OfferGone, Message: "m"},
 		},
 		"from agent": {
-			&wire.RegisterAgent{Agent: offers.Agent{ID: "a", Name: "n", Host: "h", Address: "h:1", Secure: true, Attributes: map[string]string{"rack": "r1"},
+			&wire.RegisterAgent{Attempt: &wire.Attempt{Client: "c", Number: 2}, Agent: offers.Agent{ID: "a", Name: "n", Host: "h", Address: "h:1", Secure: true, Attributes: map[string]string{"rack": "r1"},
 				Total:    offers.Inventory{Amounts: offers.Amounts{1000}, Ports: resources.Ports, Classes: []offers.DeviceClass{{Name: "gpu", Devices: []offers.Device{{ID: "g", Capacity: 5, Attributes: map[string]string{"m": "x"}}}}}},
 				Policies: map[string]offers.Policy{"gpu": offers.Spread}, Version: "v", BootID: "b", Started: now},
 				Sequence: 3, Tasks: []wire.AgentTask{{TaskRef: ref, State: offers.Running, Holding: holding}}, Epoch: 9, From: 8, Doubt: true},

@@ -17,6 +17,7 @@ type agent struct {
 	process
 	self    offers.Agent
 	machine *tasks.Machine
+	attempt wire.Attempt
 	link    *agentLink // nil: no connection
 	leaving bool       // refused: it comes back once its tasks have ended
 	ticks   int        // marks the last planned tick
@@ -87,6 +88,7 @@ func (a *agent) recover() {
 	a.self.Started = epoch.Add(a.w.now)
 	a.open()
 	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Host: a.name}, a.disk.meta)
+	a.attempt = wire.Attempt{Client: a.w.client()}
 	known := a.known()
 	a.machine.Restore(known, now)
 	for _, ref := range slices.SortedFunc(maps.Keys(a.procs), compareRefs) {
@@ -265,8 +267,10 @@ func (a *agent) connect() {
 	self.ID = a.machine.Meta().Agent
 	sequence, list := a.machine.Register()
 	a.w.judge.registers(a, list)
+	a.attempt.Number++
+	attempt := a.attempt
 	a.send(&wire.RegisterAgent{
-		Agent: self, Sequence: sequence, Tasks: list,
+		Agent: self, Sequence: sequence, Tasks: list, Attempt: &attempt,
 		Epoch: a.disk.epoch, From: a.from, Doubt: a.machine.Meta().Doubt != "",
 	})
 	a.after(10*time.Second, func() {

@@ -88,7 +88,7 @@ func (f *framework) begin() {
 	}
 	timeout := offers.Duration(f.timeout)
 	f.calls, f.kills = map[uint64]call{}, map[offers.TaskID]int{}
-	f.session = session.New(wire.FrameworkInfo{ID: f.id, Name: f.label, Role: f.role, FailoverTimeout: &timeout})
+	f.session = session.New(wire.FrameworkInfo{ID: f.id, Name: f.label, Role: f.role, FailoverTimeout: &timeout}, f.w.client())
 	if f.id != "" {
 		f.ask()
 	}

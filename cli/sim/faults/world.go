@@ -22,6 +22,7 @@ type world struct {
 	early   time.Duration // the least and the most that any clock differed from now
 	ahead   time.Duration
 	written int   // values for stores
+	clients int   // runs of agents and frameworks
 	err     error // the first promise that was broken
 	report  Report
 
@@ -119,6 +120,12 @@ func (w *world) tell(who, format string, args ...any) {
 }
 
 // fault counts one.
+// client names one run of an agent or a framework.
+func (w *world) client() string {
+	w.clients++
+	return fmt.Sprintf("c%d", w.clients)
+}
+
 func (w *world) fault(kind string) { w.report.Faults[kind]++ }
 
 // mix adds bytes to the hash of the run (FNV-1a).
