@@ -48,7 +48,9 @@ type keeper struct {
 const (
 	hands      = 3 // calls of one keeper at a time
 	generation = 6 * time.Second
-	patience   = 8 * time.Second // for one call
+	// patience is for one call. It is shorter than most faults, so that calls
+	// begin while a master is stopped: only those can show a stale answer.
+	patience = 1500 * time.Millisecond
 )
 
 // run lives until ctx ends or all is to be quiet.

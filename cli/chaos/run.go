@@ -37,8 +37,8 @@ func run(ctx context.Context, c config) (kept bool, err error) {
 		l.find("quiet", err.Error())
 	}
 	e, err := l.gather(context.WithoutCancel(ctx))
-	if err != nil {
-		return false, err
+	if err != nil { // what there is tells why
+		l.find("quiet", err.Error())
 	}
 	rest()
 	l.running.Wait()
@@ -51,15 +51,11 @@ func run(ctx context.Context, c config) (kept bool, err error) {
 	return len(findings) == 0, nil
 }
 
-// gather collects the evidence. What has just ended may take a moment to be
+// gather collects the evidence, as much as there is. What has just ended may take a moment to be
 // gone from the host.
 func (l *lab) gather(ctx context.Context) (e evidence, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if e.tasks, err = l.operator.tasks(ctx); err != nil {
-		return e, err
-	}
-	e.complete = len(e.tasks) < state.MaxHistory
 	for range 30 {
 		if e.runs = l.work.processes(); len(e.runs) == 0 {
 			break
@@ -67,8 +63,11 @@ func (l *lab) gather(ctx context.Context) (e evidence, err error) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	e.entries = l.book.all()
-	e.traces, err = l.work.traces()
-	return e, err
+	var unread, unheard error
+	e.traces, unread = l.work.traces()
+	e.tasks, unheard = l.operator.tasks(ctx)
+	e.complete = unheard == nil && len(e.tasks) < state.MaxHistory
+	return e, errors.Join(unread, unheard)
 }
 
 // outside returns what was found beside the histories.

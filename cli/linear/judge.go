@@ -51,12 +51,13 @@ func (v *Violation) Text() string {
 type Config struct {
 	Launched func(offers.TaskRef) bool // tasks that are durable, or ran
 	Patience time.Duration             // for one part; 0 means for ever
-	Folder   string                    // for drawings of violations
+	Folder   string                    // for drawings of violations; "": none are made
+	Skew     time.Duration             // how far the masters' clocks may be from that of the history
 }
 
 // Judge looks for an order of the operations that the models allow.
 func Judge(ops []*Op, c Config) ([]Tally, []Violation) {
-	parts := slices.Concat(tokensOf(ops, c.Launched), sessionsOf(ops), storesOf(ops))
+	parts := slices.Concat(tokensOf(ops, c), sessionsOf(ops, int64(c.Skew)), storesOf(ops))
 	tallies := map[string]*Tally{}
 	for _, name := range Models {
 		tallies[name] = &Tally{Model: name}
@@ -98,6 +99,10 @@ func (p *part) operations() []porcupine.Operation {
 func (p *part) violation(info porcupine.LinearizationInfo, folder string) Violation {
 	v := Violation{Model: p.model, Part: p.name, Ops: slices.Clone(p.ops)}
 	slices.SortFunc(v.Ops, func(a, b *Op) int { return cmp.Compare(a.Call, b.Call) })
+	if folder == "" {
+		v.Page = "no file"
+		return v
+	}
 	v.Page = filepath.Join(folder, strings.NewReplacer(" ", "-", "/", "-").Replace(p.model+"-"+p.name)+".html")
 	if err := porcupine.VisualizePath(p.rules, info, v.Page); err != nil {
 		v.Page = fmt.Sprintf("no file: %v", err)

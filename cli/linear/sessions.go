@@ -44,7 +44,7 @@ func sessionModel() porcupine.Model {
 // once and without a gap, from its registration on. Registrations without
 // answer are left out: nothing was done on their connections, and what they
 // interrupted had to register again.
-func sessionsOf(ops []*Op) []part {
+func sessionsOf(ops []*Op, skew int64) []part {
 	parts := map[offers.FrameworkID]*sessionPart{}
 	var order []offers.FrameworkID
 	for _, o := range ops {
@@ -61,7 +61,7 @@ func sessionsOf(ops []*Op) []part {
 	}
 	out := make([]part, 0, len(order))
 	for _, id := range order {
-		out = append(out, part{"sessions", string(id), sessionModel(), parts[id].history()})
+		out = append(out, part{"sessions", string(id), sessionModel(), parts[id].history(skew)})
 	}
 	return out
 }
@@ -109,24 +109,25 @@ func (p *sessionPart) add(o *Op) {
 // history adds the end by the failover timeout: an id may be refused once that
 // has passed since the framework was last heard, and must be when it has
 // passed for long since its last connection was closed.
-func (p *sessionPart) history() []*Op {
+func (p *sessionPart) history(skew int64) []*Op {
 	out := append(append([]*Op{}, p.registers...), p.teardowns...)
 	for _, conn := range p.conns {
 		out = append(out, p.last[conn])
 	}
+	earliest, latest := max(0, p.timeout-skew), p.timeout+int64(overdueSlack)+skew
 	var refused *Op
 	for _, o := range p.registers {
 		switch {
 		case o.Outcome == Refused && (refused == nil || o.Return < refused.Return):
 			refused = o
 		case o.Outcome == Done:
-			if left, ok := p.leftBefore(o); ok && left+p.timeout+int64(overdueSlack) < o.Call {
-				out = append(out, p.end(overdue, o, left, left+p.timeout+int64(overdueSlack)))
+			if left, ok := p.leftBefore(o); ok && left+latest < o.Call {
+				out = append(out, p.end(overdue, o, left, left+latest))
 			}
 		}
 	}
-	if refused != nil && p.alive+p.timeout <= refused.Return {
-		out = append(out, p.end(lapse, refused, p.alive+p.timeout, refused.Return))
+	if refused != nil && p.alive+earliest <= refused.Return {
+		out = append(out, p.end(lapse, refused, p.alive+earliest, refused.Return))
 	}
 	return out
 }

@@ -14,10 +14,8 @@ import (
 // storeModel is the part of a framework's store that has one prefix of keys.
 // It has the keys that the operations name, each of them a cell.
 //
-// A write without answer leaves a version that nobody was told: it is pinned
-// by who reads it. Until then no condition can hold but "missing", because a
-// framework has versions only from answers, and one that told this version
-// comes before.
+// A write without answer leaves a version that nobody was told. It is pinned
+// by who reads it, or by who guesses it in a condition.
 func storeModel(keys []string) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return make([]cell, len(keys)) },
@@ -71,6 +69,11 @@ func (c cell) meets(want *uint64) bool {
 	}
 }
 
+// mayMeet reports whether it has it if that was guessed well.
+func (c cell) mayMeet(want *uint64) bool {
+	return c.there && !c.pinned && want != nil && *want > c.highest
+}
+
 // pin gives the cell a version, which must be higher than all before.
 func (c cell) pin(version uint64) (bool, cell) {
 	ok := version > c.highest
@@ -92,9 +95,12 @@ func (c cell) step(o *Op) (bool, cell) {
 		return c.pin(o.Version)
 	case o.Outcome == Refused:
 		return o.If != nil && !c.meets(o.If), c
+	case c.mayMeet(o.If):
+		c.highest = *o.If
 	case !c.meets(o.If):
 		return o.Outcome == Unknown, c
-	case o.Kind == Delete:
+	}
+	if o.Kind == Delete {
 		return true, cell{highest: c.highest}
 	}
 	next := cell{there: true, value: o.Value, highest: c.highest}

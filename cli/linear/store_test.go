@@ -68,6 +68,11 @@ func TestStore(t *testing.T) {
 		good("one of two lost answers", lostPut(1, a, "x", 1, version(0)), lostPut(1, a, "y", 1, version(0)), get(1, a, "y", 2, 3, 1)),
 		breaks(bad, "both of two that exclude each other", lostPut(1, a, "x", 1, version(0)), lostPut(1, a, "y", 1, version(0)), get(1, a, "y", 2, 3, 1), get(1, a, "x", 4, 5, 2)),
 
+		good("a version is guessed", lostPut(1, a, "x", 1, nil), put(1, a, "y", 2, 3, version(1), 2), get(1, a, "y", 4, 5, 2)),
+		good("a version is guessed wrong", lostPut(1, a, "x", 1, nil), conflict(1, linear.Put, a, 2, 3, version(1)), get(1, a, "x", 4, 5, 2)),
+		breaks(bad, "a version is guessed that is over", put(1, a, "w", 1, 2, nil, 3), lostPut(1, a, "x", 3, nil), get(1, a, "x", 4, 5, 4), put(1, a, "y", 6, 7, version(3), 5)),
+		breaks(bad, "a version is guessed and goes back", lostPut(1, a, "x", 1, nil), put(1, a, "y", 2, 3, version(5), 4)),
+
 		good("a list", put(1, a, "x", 1, 2, nil, 1), put(1, b, "x", 3, 10, nil, 1), list(1, 4, 5, a), list(1, 6, 7, a, b)),
 		breaks(bad, "a list lacks a key", put(1, a, "x", 1, 2, nil, 1), list(1, 3, 4), get(1, a, "x", 5, 6, 1)),
 		breaks(bad, "a list shows what is deleted", put(1, a, "x", 1, 2, nil, 1), remove(1, a, 3, 4, nil), list(1, 5, 6, a), get(1, a, "", 7, 8, 0)),

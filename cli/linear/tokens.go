@@ -37,10 +37,10 @@ func tokenModel(made *Op) porcupine.Model {
 }
 
 // tokensOf cuts the history into one part for each offer that somebody tried
-// to accept. launched says which tasks became durable in the end: it tells
+// to accept. Launched says which tasks became durable in the end: it tells
 // whether an accept without answer was carried out, and shows one that was
 // refused and carried out all the same.
-func tokensOf(ops []*Op, launched func(offers.TaskRef) bool) []part {
+func tokensOf(ops []*Op, c Config) []part {
 	made, rescinded, tried := map[offers.OfferID]*Op{}, map[offers.OfferID]*Op{}, map[offers.OfferID][]*Op{}
 	var order []offers.OfferID
 	for _, o := range ops {
@@ -68,7 +68,7 @@ func tokensOf(ops []*Op, launched func(offers.TaskRef) bool) []part {
 		p := part{"tokens", string(id), tokenModel(offer), nil}
 		for _, o := range tried[id] {
 			if o.Outcome == Done || slices.ContainsFunc(o.Tasks, func(t offers.TaskID) bool {
-				return launched(offers.TaskRef{Framework: o.Framework, Task: t})
+				return c.Launched(offers.TaskRef{Framework: o.Framework, Task: t})
 			}) {
 				p.ops = append(p.ops, o)
 			}
@@ -89,7 +89,7 @@ func tokensOf(ops []*Op, launched func(offers.TaskRef) bool) []part {
 			gone(linkOver, at)
 		}
 		if offer.Expires > 0 {
-			gone(expired, offer.Expires+int64(expirySlack))
+			gone(expired, offer.Expires+int64(expirySlack+c.Skew))
 		}
 		out = append(out, p)
 	}

@@ -10,7 +10,8 @@
 //	 and its         └── link ─ agent ─▶ disk, processes
 //	 author
 //	                │
-//	            judge: looks at every step, and once more after the healing
+//	            judge: looks at every step, and once more after the healing;
+//	            package linear looks for an order of what frameworks saw
 //
 // One goroutine runs it all; every choice comes from the seed, so that the
 // same seed gives the same run to the byte ([Report].Hash). A seed that fails

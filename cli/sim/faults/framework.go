@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/cli/linear"
 	"github.com/ringmaster-project/ringmaster/framework/session"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -17,9 +18,10 @@ type framework struct {
 	process
 	session *session.Session
 	link    *end
-	over    bool // it has ended: this instance says and hears nothing more
-	asked   int  // reconciles without an answer
-	patient int  // looks since the last answer, while it is connected
+	ear     *linear.Conn // of link
+	over    bool         // it has ended: this instance says and hears nothing more
+	asked   int          // reconciles without an answer
+	patient int          // looks since the last answer, while it is connected
 	calls   map[uint64]call
 	kills   map[offers.TaskID]int // what the author wants to end, and for how many looks while it is connected
 	idle    time.Duration         // until when the author does nothing
@@ -133,9 +135,11 @@ func (f *framework) connect() {
 	}
 	f.w.tell(f.name, "connects to %s", m.name)
 	m.serve(s, true)
-	f.link = c
+	ear := f.w.heard.Open(f.name)
+	f.link, f.ear = c, ear
 	c.receive = func(frame []byte) {
 		if f.link == c {
+			ear.Received(epoch.Add(f.w.now), frame)
 			f.session.Frame(f.time(), frame)
 			f.flush()
 		}
@@ -172,6 +176,7 @@ func (f *framework) flush() {
 				return
 			}
 			if f.link != nil {
+				f.ear.Sent(epoch.Add(f.w.now), frame)
 				f.link.send(frame, f.fateOf(frame))
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ringmaster-project/ringmaster/cli/linear"
 )
 
 // Options of a run. The zero value leaves everything to the seed.
@@ -33,20 +35,22 @@ type Options struct {
 
 // Report says what a run did.
 type Report struct {
-	Seed      uint64
-	Steps     int           // events that were handled, each followed by the checks
-	Faulty    time.Duration // simulated under faults
-	Simulated time.Duration // in all
-	Faults    map[string]int
-	Points    int // at which a process may have died
-	Terms     int // leaderships
-	Commits   int // entries
-	Reloads   int // of the state, from a snapshot of it
-	Fenced    int // proposals and orders of terms that were over
-	Refused   int // accepts of offers that were over
-	Accepted  int // launches that were committed
-	Started   int // tasks that ran
-	Hash      uint64
+	Seed       uint64
+	Steps      int           // events that were handled, each followed by the checks
+	Faulty     time.Duration // simulated under faults
+	Simulated  time.Duration // in all
+	Faults     map[string]int
+	Points     int // at which a process may have died
+	Terms      int // leaderships
+	Commits    int // entries
+	Reloads    int // of the state, from a snapshot of it
+	Fenced     int // proposals and orders of terms that were over
+	Refused    int // accepts of offers that were over
+	Operations int // of frameworks, for which an order was looked for
+	Undecided  int // parts of them where that took too long
+	Accepted   int // launches that were committed
+	Started    int // tasks that ran
+	Hash       uint64
 }
 
 // FaultCount is the sum of all kinds.
@@ -124,6 +128,9 @@ func Run(seed uint64, o Options) (report Report, err error) {
 	if w.err == nil {
 		w.err = w.judge.last()
 	}
+	if w.err == nil {
+		w.err = w.hear()
+	}
 	w.report.Simulated = w.now
 	if w.err != nil {
 		return w.report, fmt.Errorf("seed %d: %w", seed, w.err)
@@ -135,7 +142,7 @@ func Run(seed uint64, o Options) (report Report, err error) {
 func (w *world) build() {
 	w.options.fill(w)
 	w.net = &network{w: w, blocked: map[[2]string]int{}, lossy: w.options.lossy}
-	w.judge = newJudge(w)
+	w.judge, w.heard = newJudge(w), linear.NewRecorder(epoch)
 	w.raft = newConsensus(w)
 	for n := range w.options.Masters {
 		w.masters = append(w.masters, newMaster(w, n+1))
@@ -165,6 +172,8 @@ func (r *Report) Add(o Report) {
 	r.Reloads += o.Reloads
 	r.Fenced += o.Fenced
 	r.Refused += o.Refused
+	r.Operations += o.Operations
+	r.Undecided += o.Undecided
 	r.Accepted += o.Accepted
 	r.Started += o.Started
 	for k, n := range o.Faults {
@@ -175,8 +184,8 @@ func (r *Report) Add(o Report) {
 // String writes the report for people.
 func (r *Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%.1f simulated hours, %.1f of them under faults\n%d steps, %d leaderships, %d entries, %d snapshots read, %d refused for their term, %d accepts of offers that were over, %d launches, %d starts\n%d faults\n",
-		r.Simulated.Hours(), r.Faulty.Hours(), r.Steps, r.Terms, r.Commits, r.Reloads, r.Fenced, r.Refused, r.Accepted, r.Started, r.FaultCount())
+	fmt.Fprintf(&b, "%.1f simulated hours, %.1f of them under faults\n%d steps, %d leaderships, %d entries, %d snapshots read, %d refused for their term, %d accepts of offers that were over, %d launches, %d starts\n%d operations in order (%d parts undecided)\n%d faults\n",
+		r.Simulated.Hours(), r.Faulty.Hours(), r.Steps, r.Terms, r.Commits, r.Reloads, r.Fenced, r.Refused, r.Accepted, r.Started, r.Operations, r.Undecided, r.FaultCount())
 	for _, k := range slices.Sorted(maps.Keys(r.Faults)) {
 		fmt.Fprintf(&b, "%10d  %s\n", r.Faults[k], k)
 	}

@@ -3,6 +3,7 @@ package faults
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -23,7 +24,7 @@ type call struct {
 // shop asks the store for something.
 func (f *framework) shop() {
 	w := f.w
-	m := &wire.StateRequest{Op: pick(w, []string{"get", "get", "put", "put", "put", "delete"}), Key: pick(w, []string{"a", "b"})}
+	m := &wire.StateRequest{Op: pick(w, []string{"get", "get", "put", "put", "put", "delete"}), Key: fmt.Sprintf("%d/%s", w.now/(3*time.Minute), pick(w, []string{"a", "b"}))}
 	c := call{op: m.Op, key: m.Key, at: w.now}
 	if m.Op == "put" {
 		w.written++

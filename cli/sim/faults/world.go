@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/ringmaster-project/ringmaster/cli/linear"
 )
 
 // epoch is when every run begins.
@@ -29,6 +31,7 @@ type world struct {
 	raft       *consensus
 	net        *network
 	judge      *judge
+	heard      *linear.Recorder
 	masters    []*master
 	agents     []*agent
 	frameworks []*framework
