@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,6 +226,32 @@ func pick(r *rand.Rand, other folder, name string) []byte {
 		}
 	}
 	return nil
+}
+
+// TestMisplacedSnapshot: a snapshot that says another place in the log than it
+// was taken at would skip entries or apply them twice. Raft does not notice.
+func TestMisplacedSnapshot(t *testing.T) {
+	c := config(t, "m1")
+	times, end := life(t, c)
+	whole, want := times[len(times)-1], bytesOf(t, end)
+	index := regexp.MustCompile(`"Index":(\d+)`)
+	for name, meta := range whole {
+		if filepath.Base(name) != "meta.json" {
+			continue
+		}
+		at, err := strconv.Atoi(string(index.FindSubmatch(meta)[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, by := range []int{-3, -1, 1, 5} {
+			bad, dir := maps.Clone(whole), filepath.Join(t.TempDir(), "m1")
+			bad[name] = index.ReplaceAll(meta, fmt.Appendf(nil, `"Index":%d`, at+by))
+			bad.save(t, dir)
+			if got, err := rebuild(dir, "m1", filepath.Dir(dir)); err == nil && !bytes.Equal(bytesOf(t, got), want) {
+				t.Errorf("%s, moved by %d: another state, and nothing was said", name, by)
+			}
+		}
+	}
 }
 
 // TestRefusedFolders: what Open says, and that it holds nothing then.
