@@ -169,3 +169,25 @@ func TestDrainedOnlyWithoutTasks(t *testing.T) {
 	l.refused(offers.OfferGone, launch(f, "t2", a.ID))
 	l.refused(offers.UnknownAgent, Command{SetAgentState: &SetAgentState{ID: "nobody", State: offers.AgentDrained}})
 }
+
+// The tasks that an agent takes along end in the order of their names, so that
+// every master numbers their ends alike.
+func TestLossesAreNumberedInOrder(t *testing.T) {
+	l := newLab(t)
+	f, a := l.framework("f"), l.agent("a")
+	var want []offers.TaskID
+	for n := range 20 {
+		id := offers.TaskID(fmt.Sprintf("t%02d", n))
+		want = append(want, id)
+		l.do(launch(f, id, a.ID))
+	}
+	r := l.do(Command{SetAgentState: &SetAgentState{ID: a.ID, State: offers.AgentGone, Time: l.now}})
+	var got []offers.TaskID
+	for n, task := range r.Ended {
+		got = append(got, task.Spec.ID)
+		if n > 0 && task.Ended != r.Ended[n-1].Ended+1 {
+			t.Errorf("%s has the end %d after %d", task.Spec.ID, task.Ended, r.Ended[n-1].Ended)
+		}
+	}
+	equalList(t, "ended", got, want...)
+}
