@@ -217,6 +217,14 @@ func (f *framework) end(cause error) {
 		f.w.judge.gone(f, cause)
 	}
 	f.stop()
+	for _, o := range f.w.frameworks { // the next instance reads in the notebook what this one left open
+		if o.notes == f.notes && o != f && o.up && !o.over {
+			o.after(0, func() {
+				o.ask()
+				o.flush()
+			})
+		}
+	}
 }
 
 // live wakes the author every now and then.
