@@ -172,3 +172,43 @@ func TestAgentThatLeavesBeforeItIsAdmitted(t *testing.T) {
 		}
 	}
 }
+
+// TestNoLaunchOfADoubtfulPresent: the agent is back on an older copy of its
+// checkpoint and reports the past of a task. What it does not know any more may
+// have run, so it is not launched again.
+func TestNoLaunchOfADoubtfulPresent(t *testing.T) {
+	l := newLeader()
+	f, fp, a, ap := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	report := func(id offers.UpdateID) {
+		l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: last[*wire.Registered](t, fp).FrameworkID,
+			Status: offers.Status{Task: "t1", State: offers.Failed, UpdateID: id}}}}, "")
+		l.commit()
+	}
+	report("past.1")
+	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: "t1", UpdateID: "past.1"}, ""))
+	l.commit()
+	l.accept(t, f, fp)
+	l.commit()
+
+	var known offers.Agent
+	for one := range l.state.Agents() {
+		known = one.Agent
+	}
+	known.Started = l.now.Add(time.Hour) // another run
+	ap = &peer{}
+	a = lead.NewAgent(ap)
+	ref := offers.TaskRef{Framework: last[*wire.Registered](t, fp).FrameworkID, Task: "t1"}
+	l.HandleAgent(a, &wire.RegisterAgent{Agent: known, Doubt: true, Tasks: []wire.AgentTask{{TaskRef: ref, State: offers.Failed}}}, "")
+	l.commit()
+	report("past.2")
+	for _, m := range ap.got {
+		if launch, again := m.(*wire.Launch); again {
+			t.Errorf("it is launched again: %+v", launch)
+		}
+	}
+	if got := l.state.Task(ref); got.End == nil || got.End.State != offers.Gone {
+		t.Errorf("it has come to %+v, want gone", got.End)
+	}
+}

@@ -54,8 +54,13 @@ func ofPast(id, past offers.UpdateID) bool {
 
 // relaunch sends the launch of a living task once more to its agent, which may
 // have taken it for the task of its past until that was acknowledged. An agent
-// that knows both apart starts nothing twice.
+// that knows both apart starts nothing twice. One that may have forgotten the
+// present gets no launch.
 func (s *Agent) relaunch(c *Core, t *state.Task) {
+	if t.Restored || t.Doubtful {
+		c.lost(t)
+		return
+	}
 	s.sendLaunch(c, t)
 	if t.Kill != nil {
 		c.orderKill(t.Ref())
