@@ -251,6 +251,7 @@ func (j *judge) released(s *served, ref wire.StatusRef) {
 	f := j.w.raft.state.Framework(ref.Framework)
 	switch n := notes.tasks[ref.Task]; {
 	case f == nil || f.Removed: // nobody is left who could
+	case t.End == nil && t.Past != "" && ref.UpdateID.Life() == t.Past.Life(): // of the task that had this id before
 	case t.End != nil && (t.Acknowledged || t.End.UpdateID != ref.UpdateID):
 	case n != nil && n.end != "":
 	default:
