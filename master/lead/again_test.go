@@ -212,3 +212,36 @@ func TestNoLaunchOfADoubtfulPresent(t *testing.T) {
 		t.Errorf("it has come to %+v, want gone", got.End)
 	}
 }
+
+// TestTheNextLeaderTellsOfLostAgents: an agent is unreachable when the leader
+// changes. The next one tells it, since nobody knows whether the last one did,
+// and it tells when the agent is back.
+func TestTheNextLeaderTellsOfLostAgents(t *testing.T) {
+	l := newLeader()
+	f, fp, _, _ := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	id := last[*wire.Registered](t, fp).FrameworkID
+	l.lose(t, fp)
+
+	l.again()
+	fp = &peer{}
+	f = lead.NewFramework(fp, func() {})
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
+	l.commit()
+	told := last[*wire.Update](t, fp).Status
+	if told.State != offers.Unreachable {
+		t.Fatalf("it tells %s", told.State)
+	}
+	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: told.Task, UpdateID: told.UpdateID}, ""))
+	var known offers.Agent
+	for one := range l.state.Agents() {
+		known = one.Agent
+	}
+	ref := offers.TaskRef{Framework: id, Task: told.Task}
+	l.HandleAgent(lead.NewAgent(&peer{}), &wire.RegisterAgent{Agent: known, Tasks: []wire.AgentTask{{TaskRef: ref, State: offers.Running}}}, "")
+	l.commit()
+	if back := last[*wire.Update](t, fp).Status.State; back != offers.Running {
+		t.Errorf("when the agent is back it tells %s", back)
+	}
+}

@@ -105,7 +105,9 @@ func New(config Config, s *state.State, now time.Time) *Core {
 			}
 			continue
 		}
-		if a.State != offers.AgentUnreachable {
+		if a.State == offers.AgentUnreachable {
+			c.agentUnreachable(a.ID) // the last leader may not have come to it
+		} else {
 			c.silent[a.ID] = now
 		}
 	}
