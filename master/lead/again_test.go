@@ -245,3 +245,35 @@ func TestTheNextLeaderTellsOfLostAgents(t *testing.T) {
 		t.Errorf("when the agent is back it tells %s", back)
 	}
 }
+
+// TestTheNextLeaderTellsOfAgentsThatAreBack: an agent came back under a leader
+// that died before anybody heard of it.
+func TestTheNextLeaderTellsOfAgentsThatAreBack(t *testing.T) {
+	l := newLeader()
+	f, fp, _, _ := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	id := last[*wire.Registered](t, fp).FrameworkID
+	l.lose(t, fp)
+	var known offers.Agent
+	for one := range l.state.Agents() {
+		known = one.Agent
+	}
+	ref := offers.TaskRef{Framework: id, Task: "t1"}
+	back := func() {
+		l.HandleAgent(lead.NewAgent(&peer{}), &wire.RegisterAgent{Agent: known, Tasks: []wire.AgentTask{{TaskRef: ref, State: offers.Running}}}, "")
+		l.commit()
+	}
+	l.now = l.now.Add(time.Minute)
+	l.At(l.now)
+	back() // its framework has not acknowledged the loss, so this waits behind it
+
+	l.again()
+	fp = &peer{}
+	f = lead.NewFramework(fp, func() {})
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
+	back()
+	if state := last[*wire.Update](t, fp).Status.State; state != offers.Running {
+		t.Errorf("it tells %s", state)
+	}
+}
