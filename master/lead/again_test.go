@@ -277,3 +277,30 @@ func TestTheNextLeaderTellsOfAgentsThatAreBack(t *testing.T) {
 		t.Errorf("it tells %s", state)
 	}
 }
+
+// TestNoResendOfWhatIsAcknowledged: a status comes once more while the
+// acknowledgement of it is on its way to a majority. What is durable then is not
+// sent again: the framework may have launched the next task under that id.
+func TestNoResendOfWhatIsAcknowledged(t *testing.T) {
+	l := newLeader()
+	f, fp, a, _ := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	report := func() {
+		l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: last[*wire.Registered](t, fp).FrameworkID,
+			Status: offers.Status{Task: "t1", State: offers.Failed, UpdateID: "u.1"}}}}, "")
+	}
+	report()
+	l.commit()
+	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: "t1", UpdateID: "u.1"}, ""))
+	report()
+	l.commit()
+	fp.got = nil
+	l.At(l.now.Add(time.Second))
+	l.commit()
+	for _, m := range fp.got {
+		if u, again := m.(*wire.Update); again {
+			t.Errorf("it is told %+v", u.Status)
+		}
+	}
+}

@@ -222,6 +222,8 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 		c.match.RoleChanged(done.SetRole.Role, done.SetRole.Settings)
 	case done.EndTask != nil:
 		c.taskEnded(done.EndTask.Ref)
+	case done.Acknowledge != nil:
+		c.delivery.forget(done.Acknowledge.Ref) // what came once more meanwhile
 	case done.KillTask != nil:
 		c.orderKill(done.KillTask.Ref)
 	}
