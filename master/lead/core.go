@@ -223,7 +223,10 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 	case done.EndTask != nil:
 		c.taskEnded(done.EndTask.Ref)
 	case done.Acknowledge != nil:
-		c.delivery.forget(done.Acknowledge.Ref) // what came once more meanwhile
+		// It may have come once more meanwhile.
+		if _, next, again := c.delivery.acknowledge(done.Acknowledge.Ref, done.Acknowledge.UpdateID); again && next != nil {
+			c.sendUpdate(next, c.now)
+		}
 	case done.KillTask != nil:
 		c.orderKill(done.KillTask.Ref)
 	}

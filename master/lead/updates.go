@@ -115,7 +115,7 @@ func (c *Core) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
 		return
 	}
 	if done.status.State.Terminal() {
-		c.Commit(state.Command{Acknowledge: &state.Acknowledge{Ref: ref}}, nil)
+		c.Commit(state.Command{Acknowledge: &state.Acknowledge{Ref: ref, UpdateID: id}}, nil)
 	}
 	if s := c.agents[done.status.Agent]; s != nil && done.fromAgent {
 		s.acknowledge(ref, id)
