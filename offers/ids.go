@@ -30,11 +30,12 @@ type TaskRef struct {
 func (r TaskRef) String() string { return string(r.Framework) + ":" + string(r.Task) }
 
 // Life returns the mark that an agent gives to all updates of one launch of a
-// task: what is before the last dot, "" where a master made the update. A task
+// task: what is before the first dot, "" where a master made the update. A task
 // of the same id that is launched later has another one.
 func (id UpdateID) Life() string {
-	if i := strings.LastIndexByte(string(id), '.'); i > 0 {
-		return string(id[:i])
+	life, _, marked := strings.Cut(string(id), ".")
+	if !marked {
+		return ""
 	}
-	return ""
+	return life
 }

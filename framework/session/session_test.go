@@ -346,8 +346,8 @@ func TestAnotherInstanceLaunchesTheIDAnew(t *testing.T) {
 		s.Handled(handled("t", offers.Running, "past.1"))
 		s.Handled(handled("t", offers.Gone, "m3"))
 		s.want("acknowledge past.1, acknowledge m3")
-		s.frame(update("t", offers.Killing, "past.2", "")) // late, of the life that it knows
-		s.want("acknowledge past.2")
+		s.frame(update("t", offers.Killing, "past.run.2", "")) // late, of the life that it knows
+		s.want("acknowledge past.run.2")
 		s.frame(update("t", offers.Running, "now.1", ""))
 		s.want("Updated t running")
 	})

@@ -172,3 +172,135 @@ func TestAgentThatLeavesBeforeItIsAdmitted(t *testing.T) {
 		}
 	}
 }
+
+// TestNoLaunchOfADoubtfulPresent: the agent is back on an older copy of its
+// checkpoint and reports the past of a task. What it does not know any more may
+// have run, so it is not launched again.
+func TestNoLaunchOfADoubtfulPresent(t *testing.T) {
+	l := newLeader()
+	f, fp, a, ap := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	report := func(id offers.UpdateID) {
+		l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: last[*wire.Registered](t, fp).FrameworkID,
+			Status: offers.Status{Task: "t1", State: offers.Failed, UpdateID: id}}}}, "")
+		l.commit()
+	}
+	report("past.1")
+	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: "t1", UpdateID: "past.1"}, ""))
+	l.commit()
+	l.accept(t, f, fp)
+	l.commit()
+
+	var known offers.Agent
+	for one := range l.state.Agents() {
+		known = one.Agent
+	}
+	known.Started = l.now.Add(time.Hour) // another run
+	ap = &peer{}
+	a = lead.NewAgent(ap)
+	ref := offers.TaskRef{Framework: last[*wire.Registered](t, fp).FrameworkID, Task: "t1"}
+	l.HandleAgent(a, &wire.RegisterAgent{Agent: known, Doubt: true, Tasks: []wire.AgentTask{{TaskRef: ref, State: offers.Failed}}}, "")
+	l.commit()
+	report("past.2")
+	for _, m := range ap.got {
+		if launch, again := m.(*wire.Launch); again {
+			t.Errorf("it is launched again: %+v", launch)
+		}
+	}
+	if got := l.state.Task(ref); got.End == nil || got.End.State != offers.Gone {
+		t.Errorf("it has come to %+v, want gone", got.End)
+	}
+}
+
+// TestTheNextLeaderTellsOfLostAgents: an agent is unreachable when the leader
+// changes. The next one tells it, since nobody knows whether the last one did,
+// and it tells when the agent is back.
+func TestTheNextLeaderTellsOfLostAgents(t *testing.T) {
+	l := newLeader()
+	f, fp, _, _ := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	id := last[*wire.Registered](t, fp).FrameworkID
+	l.lose(t, fp)
+
+	l.again()
+	fp = &peer{}
+	f = lead.NewFramework(fp, func() {})
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
+	l.commit()
+	told := last[*wire.Update](t, fp).Status
+	if told.State != offers.Unreachable {
+		t.Fatalf("it tells %s", told.State)
+	}
+	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: told.Task, UpdateID: told.UpdateID}, ""))
+	var known offers.Agent
+	for one := range l.state.Agents() {
+		known = one.Agent
+	}
+	ref := offers.TaskRef{Framework: id, Task: told.Task}
+	l.HandleAgent(lead.NewAgent(&peer{}), &wire.RegisterAgent{Agent: known, Tasks: []wire.AgentTask{{TaskRef: ref, State: offers.Running}}}, "")
+	l.commit()
+	if back := last[*wire.Update](t, fp).Status.State; back != offers.Running {
+		t.Errorf("when the agent is back it tells %s", back)
+	}
+}
+
+// TestTheNextLeaderTellsOfAgentsThatAreBack: an agent came back under a leader
+// that died before anybody heard of it.
+func TestTheNextLeaderTellsOfAgentsThatAreBack(t *testing.T) {
+	l := newLeader()
+	f, fp, _, _ := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	id := last[*wire.Registered](t, fp).FrameworkID
+	l.lose(t, fp)
+	var known offers.Agent
+	for one := range l.state.Agents() {
+		known = one.Agent
+	}
+	ref := offers.TaskRef{Framework: id, Task: "t1"}
+	back := func() {
+		l.HandleAgent(lead.NewAgent(&peer{}), &wire.RegisterAgent{Agent: known, Tasks: []wire.AgentTask{{TaskRef: ref, State: offers.Running}}}, "")
+		l.commit()
+	}
+	l.now = l.now.Add(time.Minute)
+	l.At(l.now)
+	back() // its framework has not acknowledged the loss, so this waits behind it
+
+	l.again()
+	fp = &peer{}
+	f = lead.NewFramework(fp, func() {})
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
+	back()
+	if state := last[*wire.Update](t, fp).Status.State; state != offers.Running {
+		t.Errorf("it tells %s", state)
+	}
+}
+
+// TestNoResendOfWhatIsAcknowledged: a status comes once more while the
+// acknowledgement of it is on its way to a majority. What is durable then is not
+// sent again: the framework may have launched the next task under that id.
+func TestNoResendOfWhatIsAcknowledged(t *testing.T) {
+	l := newLeader()
+	f, fp, a, _ := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	report := func() {
+		l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: last[*wire.Registered](t, fp).FrameworkID,
+			Status: offers.Status{Task: "t1", State: offers.Failed, UpdateID: "u.1"}}}}, "")
+	}
+	report()
+	l.commit()
+	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: "t1", UpdateID: "u.1"}, ""))
+	report()
+	l.commit()
+	fp.got = nil
+	l.At(l.now.Add(time.Second))
+	l.commit()
+	for _, m := range fp.got {
+		if u, again := m.(*wire.Update); again {
+			t.Errorf("it is told %+v", u.Status)
+		}
+	}
+}

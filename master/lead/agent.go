@@ -205,10 +205,17 @@ func (c *Core) returned(t *state.Task, now offers.State) {
 	status := offers.Status{Task: t.Spec.ID, Agent: t.Agent, State: now, Time: c.wall()}
 	switch {
 	case now.Terminal() || !now.Known():
-	case known && last.State == offers.Unreachable:
+	case known && last.State == offers.Unreachable, !known && c.wasAway(t):
 		status.UpdateID = c.delivery.makeID()
 		c.update(t.Ref(), status, false)
 	case !known:
 		c.delivery.last[t.Ref()] = status
 	}
+}
+
+// wasAway reports whether the agent of a task may have been unreachable since
+// the launch, under a leader that did not come to tell of its return.
+func (c *Core) wasAway(t *state.Task) bool {
+	a := c.state().Agent(t.Agent)
+	return a != nil && t.Created.Before(a.Since)
 }

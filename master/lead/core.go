@@ -107,7 +107,9 @@ func New(config Config, s *state.State, now time.Time) *Core {
 			}
 			continue
 		}
-		if a.State != offers.AgentUnreachable {
+		if a.State == offers.AgentUnreachable {
+			c.agentUnreachable(a.ID) // the last leader may not have come to it
+		} else {
 			c.silent[a.ID] = now
 		}
 	}
@@ -222,6 +224,11 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 		c.match.RoleChanged(done.SetRole.Role, done.SetRole.Settings)
 	case done.EndTask != nil:
 		c.taskEnded(done.EndTask.Ref)
+	case done.Acknowledge != nil:
+		// It may have come once more meanwhile.
+		if _, next, again := c.delivery.acknowledge(done.Acknowledge.Ref, done.Acknowledge.UpdateID); again && next != nil {
+			c.sendUpdate(next, c.now)
+		}
 	case done.KillTask != nil:
 		c.orderKill(done.KillTask.Ref)
 	}

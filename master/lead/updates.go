@@ -54,8 +54,13 @@ func ofPast(id, past offers.UpdateID) bool {
 
 // relaunch sends the launch of a living task once more to its agent, which may
 // have taken it for the task of its past until that was acknowledged. An agent
-// that knows both apart starts nothing twice.
+// that knows both apart starts nothing twice. One that may have forgotten the
+// present gets no launch.
 func (s *Agent) relaunch(c *Core, t *state.Task) {
+	if t.Restored || t.Doubtful {
+		c.lost(t)
+		return
+	}
 	s.sendLaunch(c, t)
 	if t.Kill != nil {
 		c.orderKill(t.Ref())
@@ -110,7 +115,7 @@ func (c *Core) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
 		return
 	}
 	if done.status.State.Terminal() {
-		c.Commit(state.Command{Acknowledge: &state.Acknowledge{Ref: ref}}, nil)
+		c.Commit(state.Command{Acknowledge: &state.Acknowledge{Ref: ref, UpdateID: id}}, nil)
 	}
 	if s := c.agents[done.status.Agent]; s != nil && done.fromAgent {
 		s.acknowledge(ref, id)

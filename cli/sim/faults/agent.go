@@ -99,7 +99,7 @@ func (a *agent) recover() {
 			a.w.tell(a.name, "ends %s, which it does not know", ref)
 			a.machine.Lost(ref, "it is not in the checkpoint", now)
 		}
-		if !p.open || k < 0 || known[k].Progress.Process == nil {
+		if !p.open || k < 0 || known[k].Progress.Process == nil || known[k].Progress.State.Terminal() {
 			delete(a.procs, ref)
 		}
 	}

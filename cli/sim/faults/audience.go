@@ -33,6 +33,7 @@ func (j *judge) seen(f *framework, s offers.Status) {
 	j.shown[key] = s.UpdateID != ""
 	switch {
 	case again:
+	case s.UpdateID == "" && s.State.Terminal() && !t.durable && t.rounds > 1: // of the task that had this id before
 	case s.State.Terminal() && t.end != "" && t.end != s.State:
 		j.w.broken("%s sees a second end of %s: %s after %s", f.name, s.Task, s.State, t.end)
 	case !s.State.Terminal() && t.endID != "" && s.UpdateID != "":

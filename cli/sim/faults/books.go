@@ -175,6 +175,18 @@ func (b *books) turned(steps []lead.Step) {
 	}
 }
 
+// acknowledged follows the commits of acknowledgements: nothing of them is sent
+// again.
+func (b *books) acknowledged(steps []lead.Step) {
+	for i := range steps {
+		if a := steps[i].Command.Acknowledge; a != nil {
+			for _, s := range b.m.served {
+				s.mail.acknowledged(letter{a.Ref, a.UpdateID})
+			}
+		}
+	}
+}
+
 // unreachable checks that an agent was given up no sooner than promised.
 func (b *books) unreachable(id offers.AgentID) {
 	b.removed++

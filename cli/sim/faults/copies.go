@@ -50,11 +50,13 @@ func (w *world) olderCopy() bool {
 	if !a.up || len(a.copies) == 0 {
 		return false
 	}
-	c := pick(w, a.copies).clone()
+	n := w.rng.IntN(len(a.copies))
+	c := a.copies[n].clone()
 	how := pick(w, []string{"file", "file", "folder", "folder", "no witness", "a witness that lies"})
 	if how == "a witness that lies" && c.epoch >= a.disk.known {
 		return false
 	}
+	a.copies = a.copies[:n+1] // the others are of a past that never was
 	w.tell(a.name, "is killed and comes back on a copy from %d changes ago (%s)", a.disk.epoch-c.epoch, how)
 	a.stop()
 	// The copy has forgotten terms, too; what keeps orders of older connections

@@ -64,6 +64,9 @@ func (c *courier) overdue(now time.Time, leaps int, slack time.Duration) (first 
 	for l, w := range c.waits {
 		if w.leaps != leaps {
 			w.last, w.leaps, w.late, w.lax = now, leaps, false, true
+			if c.lazy {
+				w.last = now.Add(longestJump) // what was planned before waits for the old time
+			}
 			continue
 		}
 		pause, was := w.pause(), w.late

@@ -24,7 +24,9 @@ type framework struct {
 	patient int          // looks since the last answer, while it is connected
 	calls   map[uint64]call
 	kills   map[offers.TaskID]int // what the author wants to end, and for how many looks while it is connected
-	idle    time.Duration         // until when the author does nothing
+	blind   map[offers.TaskID]int // for how many looks what the author knows of its agent is not so
+	looks   int
+	idle    time.Duration // until when the author does nothing
 
 	// The author's notebook outlives the process.
 	id      offers.FrameworkID
@@ -72,7 +74,7 @@ func newFramework(w *world, n int) *framework {
 func (f *framework) init(w *world, name string) {
 	f.process = process{w: w, name: name}
 	f.skewBy(w.options.jump(w))
-	f.die = func() { f.session, f.link, f.asked, f.calls, f.kills = nil, nil, 0, nil, nil }
+	f.die = func() { f.session, f.link, f.asked, f.calls, f.kills, f.blind = nil, nil, 0, nil, nil, nil }
 	f.start = f.begin
 }
 
@@ -89,7 +91,7 @@ func (f *framework) begin() {
 		return
 	}
 	timeout := offers.Duration(f.timeout)
-	f.calls, f.kills = map[uint64]call{}, map[offers.TaskID]int{}
+	f.calls, f.kills, f.blind = map[uint64]call{}, map[offers.TaskID]int{}, map[offers.TaskID]int{}
 	f.session = session.New(wire.FrameworkInfo{ID: f.id, Name: f.label, Role: f.role, FailoverTimeout: &timeout}, f.w.client())
 	if f.id != "" {
 		f.ask()
@@ -222,6 +224,14 @@ func (f *framework) end(cause error) {
 		f.w.judge.gone(f, cause)
 	}
 	f.stop()
+	for _, o := range f.w.frameworks { // the next instance reads in the notebook what this one left open
+		if o.notes == f.notes && o != f && o.up && !o.over {
+			o.after(0, func() {
+				o.ask()
+				o.flush()
+			})
+		}
+	}
 }
 
 // live wakes the author every now and then.
@@ -234,6 +244,9 @@ func (f *framework) live() {
 		}
 		f.flush()
 		f.wait()
+		if f.looks++; f.looks%10 == 0 {
+			f.follow()
+		}
 		if f.up && !f.over {
 			f.live()
 		}
@@ -260,6 +273,35 @@ func (f *framework) wait() {
 		f.patient = 0
 	} else if f.patient++; f.patient > 120 {
 		f.w.broken("%s is connected and waits for the answer to reconcile for long", f.name)
+	}
+}
+
+// follow counts for how long the author takes a task for running whose agent
+// is unreachable, or for unreachable one whose agent is back.
+func (f *framework) follow() {
+	if f.session == nil || !f.session.Live() {
+		clear(f.blind)
+		return
+	}
+	s := f.w.raft.state
+	for _, id := range f.notes.order {
+		t := f.notes.tasks[id]
+		if t.end != "" || !t.durable {
+			delete(f.blind, id)
+			continue
+		}
+		task := s.Task(offers.TaskRef{Framework: f.id, Task: id})
+		if task == nil || task.End != nil {
+			continue
+		}
+		away := s.Agent(task.Agent).State == offers.AgentUnreachable
+		if away == (t.last == offers.Unreachable) {
+			delete(f.blind, id)
+			continue
+		}
+		if f.blind[id]++; f.blind[id] > 6 {
+			f.w.broken("%s takes %s for %q for long, and its agent is away: %v", f.name, id, t.last, away)
+		}
 	}
 }
 

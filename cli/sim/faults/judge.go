@@ -57,7 +57,7 @@ func (j *judge) committed(batch []state.Command, results []state.Result) {
 		}
 		switch {
 		case c.Launch != nil:
-			j.launched(&c.Launch.Task)
+			j.launched(&c.Launch.Task, len(batch) == 1)
 			touched = append(touched, c.Launch.Task.Ref())
 		case c.Acknowledge != nil:
 			j.acknowledged(c.Acknowledge.Ref)
@@ -125,7 +125,12 @@ func (j *judge) lives(s *state.State, ref offers.TaskRef) {
 	}
 }
 
-func (j *judge) launched(t *state.Task) {
+// launched notes a launch, and where it was the only change also looks at its
+// agent.
+func (j *judge) launched(t *state.Task, alone bool) {
+	if a := j.w.raft.state.Agent(t.Agent); alone && a.State != offers.AgentActive {
+		j.w.broken("%s is launched on agent %s, which is %s", t.Ref(), a.ID, a.State)
+	}
 	h := j.tasks[t.Ref()]
 	if h == nil {
 		h = &history{ref: t.Ref(), starts: map[offers.AgentID]int{}, may: map[offers.AgentID]int{}, exits: map[offers.AgentID]record.Exit{}}
@@ -251,6 +256,7 @@ func (j *judge) released(s *served, ref wire.StatusRef) {
 	f := j.w.raft.state.Framework(ref.Framework)
 	switch n := notes.tasks[ref.Task]; {
 	case f == nil || f.Removed: // nobody is left who could
+	case t.End == nil && t.Past != "" && ref.UpdateID.Life() == t.Past.Life(): // of the task that had this id before
 	case t.End != nil && (t.Acknowledged || t.End.UpdateID != ref.UpdateID):
 	case n != nil && n.end != "":
 	default:

@@ -157,6 +157,7 @@ func (m *master) conclude(p *proposal, results []state.Result, err error) {
 		m.at()
 		m.flying--
 		m.books.touched = true
+		m.books.acknowledged(p.steps)
 		m.core.Committed(p.steps, results, m.w.raft.state)
 		m.turn()
 	}

@@ -198,11 +198,13 @@ func (w *world) killShim() bool {
 	return true
 }
 
+const longestJump = 2 * time.Minute
+
 // jump moves the clock of one process; the real ones measure spans by a clock
 // that does not jump, so this is harsher.
 func (w *world) jump(sign time.Duration) bool {
 	p := pick(w, w.processes())
-	d := sign * w.spread(time.Second, 2*time.Minute)
+	d := sign * w.spread(time.Second, longestJump)
 	w.tell("fault", "the clock of %s jumps by %s", p.name, d)
 	p.skewBy(d)
 	p.leaps++

@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -104,7 +105,7 @@ func (j *judge) present(complain func(string, ...any)) {
 	for f := range j.w.raft.state.Frameworks() {
 		notes := j.names[f.ID]
 		switch {
-		case !f.Removed && !there[f.ID]:
+		case !f.Removed && !there[f.ID] && f.Deadline.Add(5*time.Second).Before(j.w.raft.leader.time()):
 			complain("framework %s is still there, and nobody is left of it", f.ID)
 		case f.Removed && notes != nil && !notes.ended:
 			complain("framework %s was removed, and it is still there", f.ID)
