@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,7 +32,10 @@ type scene struct {
 	shown  *picture
 	orders []state.Command // what operators committed
 
+	moving   sync.Mutex
 	leader   replica.Member // "" is none
+	changed  chan struct{}
+	leads    chan struct{}
 	silent   string         // id of the master that does not answer
 	verify   error          // of VerifyLeader
 	refused  error          // of command and of what moves masters
@@ -47,7 +51,8 @@ func newScene(t testing.TB, token string) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scene{TB: t, leader: self, shown: newPicture(t)}
+	s := &scene{TB: t, leader: self, shown: newPicture(t), changed: make(chan struct{}), leads: make(chan struct{})}
+	close(s.leads)
 	s.api = &api{
 		loop: s, replica: s, door: d, logger: hclog.NewNullLogger(), version: "test", agents: &http.Transport{},
 		framework: func(l wire.Link, _ door.Principal) { l.Close("seen") },
@@ -79,8 +84,31 @@ func (s *scene) move(what string) error {
 	s.moved = append(s.moved, what)
 	return s.refused
 }
-func (s *scene) VerifyLeader() error            { return s.verify }
-func (s *scene) Leader() (replica.Member, bool) { return s.leader, s.leader.ID != "" }
+func (s *scene) VerifyLeader() error { return s.verify }
+func (s *scene) Leader() (replica.Member, bool) {
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	return s.leader, s.leader.ID != ""
+}
+func (s *scene) LeaderChanged() <-chan struct{} {
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	return s.changed
+}
+func (s *scene) begun() <-chan struct{} {
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	return s.leads
+}
+
+// elect lets somebody lead.
+func (s *scene) elect(m replica.Member) {
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	s.leader = m
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
 func (s *scene) Members() []replica.Member {
 	return []replica.Member{self, {ID: "m2@2", Name: "m2", Raft: "127.0.0.2:5051", HTTP: "127.0.0.2:5050"}}
 }
