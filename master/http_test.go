@@ -36,10 +36,10 @@ type scene struct {
 	leader   replica.Member // "" is none
 	changed  chan struct{}
 	leads    chan struct{}
-	silent   string         // id of the master that does not answer
-	verify   error          // of VerifyLeader
-	refused  error          // of command and of what moves masters
-	moved    []string       // what was asked of the replica
+	silent   string   // id of the master that does not answer
+	verify   error    // of VerifyLeader
+	refused  error    // of command and of what moves masters
+	moved    []string // what was asked of the replica
 	restored *state.State
 }
 

@@ -1,0 +1,175 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/framework"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// What the cluster of BenchmarkFailover holds.
+const (
+	failoverAgents = 1_000
+	failoverTasks  = 10_000
+)
+
+// BenchmarkFailover kills the leader of three durable masters with SIGKILL,
+// again and again, and reports how long it takes until a framework has its
+// first new offer, with 1,000 simulated agents and 10,000 running tasks. Each
+// time all agents and the killed master are back before the next one goes.
+//
+//	make bench BENCH=Failover BENCHTIME=10x PACKAGES=./cli
+func BenchmarkFailover(b *testing.B) {
+	c := newCluster(b, 3, 0)
+	fleet := launch(b, c.dir, "fleet", "bench", "agents", "--count", fmt.Sprint(failoverAgents),
+		"--resources", "cpus=16,mem=64GiB,disk=1TiB", "--task-time", "24h", "--masters", strings.Join(c.http, ","))
+	fleet.await(b)
+	l := newLoad(b, c)
+	l.fill(failoverTasks)
+	l.demand("more", 100)
+	l.until("offers", func(e framework.Event) bool { _, ok := e.(framework.Offered); return ok })
+
+	var connected, offered []time.Duration
+	for b.Loop() {
+		leader := c.masters[c.leader(b)]
+		killed := time.Now()
+		leader.kill(b)
+		l.until("another leader", func(e framework.Event) bool { _, ok := e.(framework.Reconnected); return ok })
+		connected = append(connected, time.Since(killed))
+		l.until("an offer", func(e framework.Event) bool { _, ok := e.(framework.Offered); return ok })
+		offered = append(offered, time.Since(killed))
+
+		b.StopTimer()
+		leader.start(b)
+		leader.await(b)
+		c.settle(b)
+		b.StartTimer()
+	}
+	b.Logf("from kill to registered: %v", connected)
+	b.Logf("from kill to an offer: %v", offered)
+	quantiles(b, "registered", connected)
+	quantiles(b, "offer", offered)
+}
+
+// settle waits until every agent is back and every task in its place.
+func (c *cluster) settle(b *testing.B) {
+	b.Helper()
+	var status struct {
+		Agents map[string]int `json:"agents"`
+		Tasks  map[string]int `json:"tasks"`
+	}
+	for end := time.Now().Add(patience); ; {
+		status.Agents, status.Tasks = nil, nil
+		c.read(b, "/v1/status", &status)
+		var list struct {
+			Agents []struct {
+				Online bool `json:"online"`
+			} `json:"agents"`
+		}
+		c.read(b, "/v1/agents", &list)
+		online := 0
+		for _, a := range list.Agents {
+			if a.Online {
+				online++
+			}
+		}
+		if online == failoverAgents && status.Tasks["running"] == failoverTasks {
+			return
+		}
+		if time.Now().After(end) {
+			b.Fatalf("%d agents are online and the tasks are %v; want %d and %d running", online, status.Tasks, failoverAgents, failoverTasks)
+		}
+		<-time.After(200 * time.Millisecond)
+	}
+}
+
+// load is a framework that fills a cluster.
+type load struct {
+	b      *testing.B
+	ctx    context.Context
+	client *framework.Client
+}
+
+func newLoad(b *testing.B, c *cluster) *load {
+	b.Helper()
+	ctx, cancel := context.WithCancel(b.Context())
+	b.Cleanup(cancel)
+	client, err := framework.Connect(ctx, framework.Config{Masters: c.http, Info: wire.FrameworkInfo{Name: "load"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(client.Close)
+	return &load{b, ctx, client}
+}
+
+var unit = offers.Resources{Amounts: offers.Amounts{offers.CPUs: 1000, offers.Mem: 1 << 30}}
+
+func (l *load) demand(id offers.DemandID, count int) {
+	l.b.Helper()
+	if err := l.client.Demand(offers.Demand{ID: id, Resources: unit, Count: &count}); err != nil {
+		l.b.Fatal(err)
+	}
+}
+
+// until waits for an event.
+func (l *load) until(what string, is func(framework.Event) bool) {
+	l.b.Helper()
+	ctx, cancel := context.WithTimeout(l.ctx, patience)
+	defer cancel()
+	for {
+		e, err := l.client.Next(ctx)
+		if err != nil {
+			l.b.Fatalf("waiting for %s: %v", what, err)
+		}
+		if is(e) {
+			return
+		}
+	}
+}
+
+// fill launches n tasks and waits until all of them run.
+func (l *load) fill(n int) {
+	l.b.Helper()
+	l.demand("fill", n)
+	launched, running := 0, 0
+	l.until("running tasks", func(e framework.Event) bool {
+		switch e := e.(type) {
+		case framework.Offered:
+			for _, o := range e.Offers {
+				var tasks []offers.Task
+				for range framework.Units(o.Resources, unit) {
+					tasks = append(tasks, offers.Task{
+						ID: offers.TaskID(fmt.Sprintf("t%d", launched)), Name: "load", Resources: unit,
+						Command: &offers.Command{Argv: []string{"sleep", "3600"}},
+					})
+					launched++
+				}
+				if err := l.client.Accept([]offers.OfferID{o.ID}, tasks...); err != nil && !errors.Is(err, &offers.Error{Code: offers.OfferGone}) {
+					l.b.Fatal(err)
+				}
+			}
+		case framework.Updated:
+			if e.Status.State == offers.Running {
+				running++
+			} else if e.Status.State.Terminal() {
+				l.b.Fatalf("%+v", e.Status)
+			}
+		}
+		return running == n
+	})
+}
+
+// quantiles reports the median and the longest of what was measured.
+func quantiles(b *testing.B, what string, took []time.Duration) {
+	b.Helper()
+	took = slices.Sorted(slices.Values(took))
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, what+"-p50-ms")
+	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, what+"-max-ms")
+}
