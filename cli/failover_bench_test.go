@@ -1,17 +1,13 @@
 package cli_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/framework"
 	"github.com/ringmaster-project/ringmaster/offers"
-	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // What the cluster of BenchmarkFailover holds.
@@ -31,8 +27,8 @@ func BenchmarkFailover(b *testing.B) {
 	fleet := launch(b, c.dir, "fleet", "bench", "agents", "--count", fmt.Sprint(failoverAgents),
 		"--resources", "cpus=16,mem=64GiB,disk=1TiB", "--task-time", "24h", "--masters", strings.Join(c.http, ","))
 	fleet.await(b)
-	l := newLoad(b, c)
-	l.fill(failoverTasks)
+	l := newLoad(b, c, offers.Resources{Amounts: offers.Amounts{offers.CPUs: 1000, offers.Mem: 1 << 30}})
+	l.run(failoverTasks, &offers.Command{Argv: []string{"sleep", "3600"}})
 	l.demand("more", 100)
 	l.until("offers", func(e framework.Event) bool { _, ok := e.(framework.Offered); return ok })
 
@@ -88,88 +84,4 @@ func (c *cluster) settle(b *testing.B) {
 		}
 		<-time.After(200 * time.Millisecond)
 	}
-}
-
-// load is a framework that fills a cluster.
-type load struct {
-	b      *testing.B
-	ctx    context.Context
-	client *framework.Client
-}
-
-func newLoad(b *testing.B, c *cluster) *load {
-	b.Helper()
-	ctx, cancel := context.WithCancel(b.Context())
-	b.Cleanup(cancel)
-	client, err := framework.Connect(ctx, framework.Config{Masters: c.http, Info: wire.FrameworkInfo{Name: "load"}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(client.Close)
-	return &load{b, ctx, client}
-}
-
-var unit = offers.Resources{Amounts: offers.Amounts{offers.CPUs: 1000, offers.Mem: 1 << 30}}
-
-func (l *load) demand(id offers.DemandID, count int) {
-	l.b.Helper()
-	if err := l.client.Demand(offers.Demand{ID: id, Resources: unit, Count: &count}); err != nil {
-		l.b.Fatal(err)
-	}
-}
-
-// until waits for an event.
-func (l *load) until(what string, is func(framework.Event) bool) {
-	l.b.Helper()
-	ctx, cancel := context.WithTimeout(l.ctx, patience)
-	defer cancel()
-	for {
-		e, err := l.client.Next(ctx)
-		if err != nil {
-			l.b.Fatalf("waiting for %s: %v", what, err)
-		}
-		if is(e) {
-			return
-		}
-	}
-}
-
-// fill launches n tasks and waits until all of them run.
-func (l *load) fill(n int) {
-	l.b.Helper()
-	l.demand("fill", n)
-	launched, running := 0, 0
-	l.until("running tasks", func(e framework.Event) bool {
-		switch e := e.(type) {
-		case framework.Offered:
-			for _, o := range e.Offers {
-				var tasks []offers.Task
-				for range framework.Units(o.Resources, unit) {
-					tasks = append(tasks, offers.Task{
-						ID: offers.TaskID(fmt.Sprintf("t%d", launched)), Name: "load", Resources: unit,
-						Command: &offers.Command{Argv: []string{"sleep", "3600"}},
-					})
-					launched++
-				}
-				if err := l.client.Accept([]offers.OfferID{o.ID}, tasks...); err != nil && !errors.Is(err, &offers.Error{Code: offers.OfferGone}) {
-					l.b.Fatal(err)
-				}
-			}
-		case framework.Updated:
-			if e.Status.State == offers.Running {
-				running++
-			} else if e.Status.State.Terminal() {
-				l.b.Fatalf("%+v", e.Status)
-			}
-		}
-		return running == n
-	})
-}
-
-// quantiles reports the median and the longest of what was measured.
-func quantiles(b *testing.B, what string, took []time.Duration) {
-	b.Helper()
-	took = slices.Sorted(slices.Values(took))
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, what+"-p50-ms")
-	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, what+"-max-ms")
 }
