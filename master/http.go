@@ -28,6 +28,7 @@ const electionHold = 2 * time.Second
 // leading is what the HTTP interface needs of the loop.
 type leading interface {
 	picture(context.Context) (*picture, error)
+	state(context.Context) (*state.State, error)
 	command(context.Context, ...state.Command) ([]state.Result, error)
 	restore(context.Context, *state.State) error
 	begun() <-chan struct{}

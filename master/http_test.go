@@ -64,7 +64,8 @@ func newScene(t testing.TB, token string) *scene {
 	return s
 }
 
-func (s *scene) picture(context.Context) (*picture, error) { return s.shown, nil }
+func (s *scene) picture(context.Context) (*picture, error)   { return s.shown, nil }
+func (s *scene) state(context.Context) (*state.State, error) { return s.shown.State, nil }
 func (s *scene) command(_ context.Context, c ...state.Command) ([]state.Result, error) {
 	s.orders = append(s.orders, c...)
 	next, results := s.shown.State.Apply(c)

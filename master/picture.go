@@ -33,6 +33,12 @@ func (l *loop) picture(ctx context.Context) (*picture, error) {
 	})
 }
 
+// state returns what is replicated, everything that this leader has committed
+// in it. Unlike a picture it costs nothing.
+func (l *loop) state(ctx context.Context) (*state.State, error) {
+	return ask(ctx, l, func(_ *lead.Core, answer func(*state.State, error)) { answer(l.replica.State(), nil) })
+}
+
 // command commits commands of operators in one entry and waits for their
 // results, one each.
 func (l *loop) command(ctx context.Context, commands ...state.Command) ([]state.Result, error) {
