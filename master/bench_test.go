@@ -42,7 +42,7 @@ func BenchmarkSnapshotPause(b *testing.B) {
 	}{
 		{"none", func() error { <-time.After(time.Second); return nil }},
 		{"raft", func() error {
-			if _, err := m.loop.command(b.Context(), touch()); err != nil { // an entry, or there is nothing to do
+			if err := fillLog(m.replica); err != nil {
 				return err
 			}
 			return m.replica.Snapshot()
@@ -74,6 +74,31 @@ func BenchmarkSnapshotPause(b *testing.B) {
 // touch is a command that changes little.
 func touch() state.Command {
 	return state.Command{SetRole: &state.SetRole{Role: "eng", Settings: &offers.RoleSettings{Weight: 2}}}
+}
+
+// fillLog writes as many entries as Raft waits for before a snapshot, of the
+// size that a few dozen launches have, so that there is a log to cut off.
+func fillLog(r *replica.Replica) error {
+	batch := make([]state.Command, 100)
+	for i := range batch {
+		batch[i] = touch()
+	}
+	var under []*replica.Future
+	for range 8192 {
+		if len(under) == 256 {
+			if _, err := under[0].Wait(); err != nil {
+				return err
+			}
+			under = under[1:]
+		}
+		under = append(under, r.Apply(0, batch))
+	}
+	for _, f := range under {
+		if _, err := f.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // save reads the snapshot that a master sends.
