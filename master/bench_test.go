@@ -28,49 +28,60 @@ const (
 // BenchmarkPause reports how long the loop of a durable master with 100,000
 // running tasks on 1,000 agents keeps others waiting at most, and how long a
 // commit takes at most, beside: nothing, for a second; a snapshot that Raft
-// keeps in the data folder, with 8,192 entries written before and cut off
-// after it; one that GET /v1/snapshot sends to a reader in this process; the
-// picture that GET /v1/status draws.
+// keeps in the data folder, which cuts off a log of 8,192 entries; one that
+// GET /v1/snapshot sends to a reader in this process; the picture that
+// GET /v1/status draws.
 //
 //	make bench BENCH=Pause BENCHTIME=10x PACKAGES=./master
 func BenchmarkPause(b *testing.B) {
 	m := runMaster(b, loadedFolder(b))
 	<-m.Ready()
 	registerAll(b, m.loop)
+	nothing := func() error { return nil }
 	for _, kind := range []struct {
-		name string
-		take func() error
+		name          string
+		prepare, take func() error
 	}{
-		{"nothing", func() error { <-time.After(time.Second); return nil }},
-		{"snapshot-kept", func() error {
-			if err := fillLog(m.replica); err != nil {
-				return err
-			}
-			return m.replica.Snapshot()
-		}},
-		{"snapshot-saved", func() error { return read("http://"+m.Address()+"/v1/snapshot", benchTasks) }},
-		{"picture", func() error { return read("http://"+m.Address()+"/v1/status", 1) }},
+		{"nothing", nothing, func() error { <-time.After(time.Second); return nil }},
+		{"snapshot-kept", func() error { return fillLog(m.replica) }, m.replica.Snapshot},
+		{"snapshot-saved", nothing, func() error { return read("http://"+m.Address()+"/v1/snapshot", benchTasks) }},
+		{"picture", nothing, func() error { return read("http://"+m.Address()+"/v1/status", 1) }},
 	} {
 		b.Run(kind.name, func(b *testing.B) {
-			ctx, end := context.WithCancel(b.Context())
-			turns := probe(ctx, func() error {
-				_, err := ask(ctx, m.loop, func(_ *lead.Core, answer func(struct{}, error)) { answer(struct{}{}, nil) })
-				return err
-			})
-			commits := probe(ctx, func() error {
-				_, err := m.loop.command(ctx, touch())
-				return err
-			})
+			var turns, commits []time.Duration
 			for b.Loop() {
-				if err := kind.take(); err != nil {
+				b.StopTimer()
+				if err := kind.prepare(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				ctx, end := context.WithCancel(b.Context())
+				turned, committed := probeTurns(ctx, m.loop), probeCommits(ctx, m.loop)
+				err := kind.take()
+				end()
+				turns, commits = append(turns, <-turned...), append(commits, <-committed...)
+				if err != nil {
 					b.Fatal(err)
 				}
 			}
-			end()
-			reportWaits(b, "turn", <-turns)
-			reportWaits(b, "commit", <-commits)
+			reportWaits(b, "turn", turns)
+			reportWaits(b, "commit", commits)
 		})
 	}
+}
+
+func probeTurns(ctx context.Context, l *loop) <-chan []time.Duration {
+	return probe(ctx, func() error {
+		_, err := ask(ctx, l, func(_ *lead.Core, answer func(struct{}, error)) { answer(struct{}{}, nil) })
+		return err
+	})
+}
+
+func probeCommits(ctx context.Context, l *loop) <-chan []time.Duration {
+	return probe(ctx, func() error {
+		_, err := l.command(ctx, touch())
+		return err
+	})
 }
 
 // touch is a command that changes little.
