@@ -3,26 +3,16 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"net/http"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/agent/seek"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 const (
-	firstWait        = 100 * time.Millisecond
-	lastWait         = 5 * time.Second
-	electionWait     = 500 * time.Millisecond // the longest while masters elect
 	answerTimeout    = 10 * time.Second
 	defaultHeartbeat = 15 * time.Second
-	maxRedirects     = 4
-	dialPatience     = 3 * time.Second // for one address: a master that is stopped says nothing
-	// masterSilence is after how long without a sign of life the leader is
-	// left, for one that was stopped or cut off; pings go every 5 s.
-	masterSilence = 15 * time.Second
 )
 
 // session is the connection to the master that listens, owned by the loop.
@@ -33,44 +23,14 @@ type session struct {
 	next       time.Time // of the next heartbeat, or until when the answer may take
 }
 
-// longer returns the wait after one of that length and a try that ended with
-// err. Masters that answer without leading, or send the agent to a leader that
-// is dead, are about to elect, which takes little: the wait stays short. It
-// grows while nobody answers.
-func longer(wait time.Duration, err error) time.Duration {
-	var redirect *wire.RedirectError
-	var status *wire.StatusError
-	if errors.As(err, &redirect) || errors.As(err, &status) && status.Status == http.StatusServiceUnavailable {
-		return min(2*wait, electionWait)
-	}
-	return min(2*wait, lastWait)
-}
-
-// connect keeps a connection to the leader, as long as ctx lasts. It goes on
-// to the next master after every failure and every end.
+// connect keeps a connection to the leader, as long as ctx lasts.
 func (a *Agent) connect(ctx context.Context) {
-	wait, trouble := firstWait, make([]string, len(a.config.Masters)) // of each master, so that it is told once
-	for at := 0; ctx.Err() == nil; at++ {
-		which := at % len(a.config.Masters)
-		link, err := a.reach(ctx, a.config.Masters[which])
-		if err == nil {
-			clear(trouble)
-			if a.converse(ctx, link) {
-				wait = firstWait
-			}
-		} else if ctx.Err() == nil && err.Error() != trouble[which] {
-			trouble[which] = err.Error()
-			a.log.Warn("no master", "error", err)
-		}
-		// Half of the wait is left to chance, so that agents which lost the
-		// same master don't come back all at once.
-		select {
-		case <-time.After(wait/2 + rand.N(wait/2)):
-			wait = longer(wait, err)
-		case <-ctx.Done():
-		}
+	masters := seek.Seeker{Masters: a.config.Masters, Door: a.config.Door, Logger: a.log}
+	masters.Run(ctx, func(link wire.Link) bool {
+		registered := a.converse(ctx, link)
 		a.awaitLeave()
-	}
+		return registered
+	})
 }
 
 // awaitLeave waits while a refused agent ends its tasks.
@@ -85,36 +45,6 @@ func (a *Agent) awaitLeave() {
 		case <-a.stopped:
 		}
 	}
-}
-
-// reach dials a master, and the leader where that master points to it.
-func (a *Agent) reach(ctx context.Context, master string) (*wire.Conn, error) {
-	scheme := "ws://"
-	if a.config.Door.Secure() || a.config.Door.ClientTLS() != nil {
-		scheme = "wss://"
-	}
-	url := scheme + master + wire.AgentPath
-	var elsewhere *wire.RedirectError
-	for range maxRedirects {
-		link, err := a.dial(ctx, url)
-		switch {
-		case err == nil:
-			return link, nil
-		case errors.As(err, &elsewhere):
-			url = elsewhere.Location
-		case elsewhere != nil:
-			return nil, fmt.Errorf("%w (%s %w)", err, master, elsewhere)
-		default:
-			return nil, err
-		}
-	}
-	return nil, fmt.Errorf("dial %s: the masters send the agent from one to the other: %w", master, elsewhere)
-}
-
-func (a *Agent) dial(ctx context.Context, url string) (*wire.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialPatience)
-	defer cancel()
-	return wire.Dial(ctx, url, wire.AgentProtocol, a.config.Door.Header(), a.config.Door.ClientTLS(), wire.Options{Silence: masterSilence})
 }
 
 // converse hands what a master says to the loop until the connection ends. It
@@ -264,6 +194,5 @@ func (a *Agent) tickSession(now time.Time) {
 		return
 	}
 	s.next = now.Add(s.interval)
-	sequence, _ := a.machine.Usage()
-	a.send(&wire.Heartbeat{Sequence: sequence})
+	a.send(&wire.Heartbeat{Sequence: a.machine.Sequence()})
 }

@@ -17,7 +17,9 @@
 // tasks go on under their shims and the next run finds them (see
 // agent/process), unless the configuration says that the agent ends its own.
 //
-// Neighbours: offers/wire carries the protocol, offers/door decides who may
-// read; agent/inventory, agent/limits, agent/process, agent/sandbox and
-// agent/checkpoint each do one thing for this package and do not know it.
+// Neighbours: agent/seek finds the master that leads, offers/wire carries the
+// protocol, offers/door decides who may read; agent/inventory, agent/limits,
+// agent/process, agent/sandbox and agent/checkpoint each do one thing for this
+// package and do not know it. agent/simulated runs the same machine without a
+// host.
 package agent

@@ -211,19 +211,9 @@ func (a *Agent) sendStatuses(statuses []wire.TaskStatus) {
 
 // sendUsage sends the packed use of every device class.
 func (a *Agent) sendUsage() {
-	sequence, classes := a.machine.Usage()
-	usage := &wire.Usage{Sequence: sequence, Classes: make(map[string]wire.PackedClass, len(classes))}
-	for i := range classes {
-		packed, unit, err := classes[i].Packed()
-		if err != nil {
-			a.log.Error("the use of a device class can't be packed", "class", classes[i].Name, "error", err)
-			continue
-		}
-		class := wire.PackedClass{Bits: packed.Bits, Unit: unit}
-		for _, word := range packed.Words {
-			class.Used = append(class.Used, fmt.Sprintf("0x%016x", word))
-		}
-		usage.Classes[classes[i].Name] = class
+	usage, err := a.machine.Usage()
+	if err != nil {
+		a.log.Error("not all of the use of devices is told", "error", err)
 	}
 	a.send(usage)
 }

@@ -19,17 +19,26 @@ import (
 // stopped or cut off; for agents it is the agent timeout where that is less.
 const longestSilence = 30 * time.Second
 
+// electionHold is how long those who want to connect are kept while there is
+// no leader. Most elections end within it, so that nobody need ask again and
+// again, or wait longer than the election takes. Clients give a master up
+// after 3 s.
+const electionHold = 2 * time.Second
+
 // leading is what the HTTP interface needs of the loop.
 type leading interface {
 	picture(context.Context) (*picture, error)
+	state(context.Context) (*state.State, error)
 	command(context.Context, ...state.Command) ([]state.Result, error)
 	restore(context.Context, *state.State) error
+	begun() <-chan struct{}
 }
 
 // standing is what it needs of the replica.
 type standing interface {
 	VerifyLeader() error
 	Leader() (replica.Member, bool)
+	LeaderChanged() <-chan struct{}
 	Members() []replica.Member
 	Silent(id string) bool
 	Self() replica.Member
@@ -58,6 +67,7 @@ type api struct {
 
 	framework, agent func(wire.Link, door.Principal) // serve one connection
 	silence          time.Duration                   // after which an agent's connection is given up
+	hold             time.Duration                   // how long a connection waits for a leader
 
 	sessions sync.WaitGroup
 	mux      *http.ServeMux

@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -31,11 +33,14 @@ type scene struct {
 	shown  *picture
 	orders []state.Command // what operators committed
 
+	moving   sync.Mutex
 	leader   replica.Member // "" is none
-	silent   string         // id of the master that does not answer
-	verify   error          // of VerifyLeader
-	refused  error          // of command and of what moves masters
-	moved    []string       // what was asked of the replica
+	changed  chan struct{}
+	leads    chan struct{}
+	silent   string   // id of the master that does not answer
+	verify   error    // of VerifyLeader
+	refused  error    // of command and of what moves masters
+	moved    []string // what was asked of the replica
 	restored *state.State
 }
 
@@ -47,7 +52,8 @@ func newScene(t testing.TB, token string) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scene{TB: t, leader: self, shown: newPicture(t)}
+	s := &scene{TB: t, leader: self, shown: newPicture(t), changed: make(chan struct{}), leads: make(chan struct{})}
+	close(s.leads)
 	s.api = &api{
 		loop: s, replica: s, door: d, logger: hclog.NewNullLogger(), version: "test", agents: &http.Transport{},
 		framework: func(l wire.Link, _ door.Principal) { l.Close("seen") },
@@ -59,7 +65,8 @@ func newScene(t testing.TB, token string) *scene {
 	return s
 }
 
-func (s *scene) picture(context.Context) (*picture, error) { return s.shown, nil }
+func (s *scene) picture(context.Context) (*picture, error)   { return s.shown, nil }
+func (s *scene) state(context.Context) (*state.State, error) { return s.shown.State, nil }
 func (s *scene) command(_ context.Context, c ...state.Command) ([]state.Result, error) {
 	s.orders = append(s.orders, c...)
 	next, results := s.shown.State.Apply(c)
@@ -79,8 +86,31 @@ func (s *scene) move(what string) error {
 	s.moved = append(s.moved, what)
 	return s.refused
 }
-func (s *scene) VerifyLeader() error            { return s.verify }
-func (s *scene) Leader() (replica.Member, bool) { return s.leader, s.leader.ID != "" }
+func (s *scene) VerifyLeader() error { return s.verify }
+func (s *scene) Leader() (replica.Member, bool) {
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	return s.leader, s.leader.ID != ""
+}
+func (s *scene) LeaderChanged() <-chan struct{} {
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	return s.changed
+}
+func (s *scene) begun() <-chan struct{} {
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	return s.leads
+}
+
+// elect lets somebody lead.
+func (s *scene) elect(m replica.Member) {
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	s.leader = m
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
 func (s *scene) Members() []replica.Member {
 	return []replica.Member{self, {ID: "m2@2", Name: "m2", Raft: "127.0.0.2:5051", HTTP: "127.0.0.2:5050"}}
 }
@@ -146,7 +176,7 @@ func newPicture(t testing.TB) *picture {
 	room.Claim(held)
 	return &picture{
 		State: s, Term: 7, AgentOnline: map[offers.AgentID]bool{near.ID: true}, Connected: map[offers.FrameworkID]bool{batch.ID: true},
-		TaskStates: map[offers.TaskRef]offers.Status{{Framework: batch.ID, Task: "t1"}: {Task: "t1", State: offers.Running, Devices: grant, Started: dawn.Add(2 * time.Minute), Time: dawn.Add(2 * time.Minute)}},
+		Reports: lead.ReportsOf(map[offers.TaskRef]offers.Status{{Framework: batch.ID, Task: "t1"}: {Task: "t1", State: offers.Running, Devices: grant, Started: dawn.Add(2 * time.Minute), Time: dawn.Add(2 * time.Minute)}}),
 		Match: &match.View{
 			Agents:     []match.AgentView{{ID: near.ID, Online: true, Used: used, Offered: held, Free: room.Rest(), Devices: room.Classes()}},
 			Frameworks: map[offers.FrameworkID]match.FrameworkView{batch.ID: {Used: used.Amounts, Offered: held.Amounts, Share: 0.25, Dominant: "gpu", Demands: 2}},

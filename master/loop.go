@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -56,6 +57,8 @@ type loop struct {
 	committed chan outcome
 	stopped   chan struct{} // closed when the loop has ended
 
+	leads atomic.Pointer[chan struct{}] // closed while this master leads; the loop puts another in its place
+
 	// Owned by the loop.
 	core *lead.Core // nil while this master does not lead
 	term uint64     // of core
@@ -95,7 +98,7 @@ type outcome struct {
 }
 
 func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
-	return &loop{
+	l := &loop{
 		config: config, replica: r, logger: logger,
 		unanswered: map[uint64]func(){},
 		inbox:      make(chan func(*lead.Core), inboxSize),
@@ -103,6 +106,17 @@ func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 		committed:  make(chan outcome, pipelineSize),
 		stopped:    make(chan struct{}),
 	}
+	l.shut()
+	return l
+}
+
+// begun is closed while this master leads and takes inputs.
+func (l *loop) begun() <-chan struct{} { return *l.leads.Load() }
+
+// shut lets those wait who come to a leader.
+func (l *loop) shut() {
+	waiting := make(chan struct{})
+	l.leads.Store(&waiting)
 }
 
 // run is the loop; it returns when ctx ends and everything it started has.
@@ -179,6 +193,7 @@ func (l *loop) begin() {
 		Master: master, Again: l.runs - 1, Match: l.config.match, AgentTimeout: l.config.agentTimeout,
 		RemovalEvery: l.config.removalEvery, RemovalBurst: l.config.removalBurst,
 	}, l.replica.State(), time.Now())
+	close(*l.leads.Load())
 }
 
 // finishTurn lets the core decide, and proposes what the turn collected.
@@ -282,6 +297,7 @@ func (l *loop) stepDown(reason string) {
 	l.logger.Info("gives up the leadership", "term", l.term, "reason", reason)
 	l.core.Close(reason)
 	l.core, l.seen = nil, nil
+	l.shut()
 	for id, giveUp := range l.unanswered {
 		delete(l.unanswered, id)
 		giveUp()

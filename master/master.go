@@ -63,7 +63,7 @@ func Open(c Config) (_ *Master, err error) {
 	m.api = &api{
 		loop: m.loop, replica: m.replica, door: c.Door, logger: m.logger, version: c.Version,
 		framework: m.loop.serveFramework, agent: m.loop.serveAgent,
-		silence: min(longestSilence, m.config.AgentTimeout),
+		silence: min(longestSilence, m.config.AgentTimeout), hold: electionHold,
 		agents: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 			TLSClientConfig:     c.Door.ClientTLS(),

@@ -38,7 +38,7 @@ type runningMaster struct {
 	done chan error
 }
 
-func runMaster(t *testing.T, c Config) *runningMaster {
+func runMaster(t testing.TB, c Config) *runningMaster {
 	t.Helper()
 	m, err := Open(c)
 	if err != nil {

@@ -16,7 +16,7 @@ type picture struct {
 	Match       *match.View
 	AgentOnline map[offers.AgentID]bool
 	Connected   map[offers.FrameworkID]bool
-	TaskStates  map[offers.TaskRef]offers.Status // last report of living tasks
+	Reports     lead.Reports
 	Term        uint64
 }
 
@@ -27,10 +27,16 @@ func (l *loop) picture(ctx context.Context) (*picture, error) {
 		if l.seen == nil || core.Changed() {
 			o := core.Observe()
 			o.Match.Counters.DecisionNanos = uint64(l.deciding)
-			l.seen = &picture{o.State, o.Match, o.AgentOnline, o.Connected, o.TaskStates, l.term}
+			l.seen = &picture{o.State, o.Match, o.AgentOnline, o.Connected, o.Reports, l.term}
 		}
 		answer(l.seen, nil)
 	})
+}
+
+// state returns what is replicated, everything that this leader has committed
+// in it. Unlike a picture it costs nothing.
+func (l *loop) state(ctx context.Context) (*state.State, error) {
+	return ask(ctx, l, func(_ *lead.Core, answer func(*state.State, error)) { answer(l.replica.State(), nil) })
 }
 
 // command commits commands of operators in one entry and waits for their

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -21,6 +22,15 @@ func (a *api) sight(ctx context.Context) (*picture, error) {
 		return nil, err
 	}
 	return a.loop.picture(ctx)
+}
+
+// memory returns the replicated state as consistently as sight, without the
+// soft state, so that the loop does not stop to draw that.
+func (a *api) memory(ctx context.Context) (*state.State, error) {
+	if err := a.replica.VerifyLeader(); err != nil {
+		return nil, err
+	}
+	return a.loop.state(ctx)
 }
 
 // glance returns what this master has replicated, whoever leads; there is no

@@ -16,11 +16,10 @@ const maxSnapshot = 1 << 30
 // confirmed that this master leads. What is cut off on the way has no valid
 // checksum.
 func (a *api) saveSnapshot(w http.ResponseWriter, r *http.Request) error {
-	p, err := a.sight(r.Context())
+	s, err := a.memory(r.Context())
 	if err != nil {
 		return a.elsewhere(w, r, err)
 	}
-	s := p.State
 	if s.ClusterID() == "" {
 		return errNoLeader()
 	}
@@ -38,7 +37,7 @@ func (a *api) saveSnapshot(w http.ResponseWriter, r *http.Request) error {
 // restoreSnapshot replaces the replicated state. Nothing changes unless the
 // whole snapshot was read and makes sense.
 func (a *api) restoreSnapshot(w http.ResponseWriter, r *http.Request) error {
-	p, err := a.sight(r.Context())
+	now, err := a.memory(r.Context())
 	if err != nil {
 		return a.elsewhere(w, r, err)
 	}
@@ -46,7 +45,7 @@ func (a *api) restoreSnapshot(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return unreadable(err)
 	}
-	if err := mayReplace(p.State, s); err != nil {
+	if err := mayReplace(now, s); err != nil {
 		return err
 	}
 	if err := a.loop.restore(r.Context(), s); err != nil {

@@ -72,7 +72,7 @@ func (p *picture) taskStatus(t *state.Task) offers.Status {
 	if a := p.State.Agent(t.Agent); a != nil && a.State == offers.AgentUnreachable {
 		return offers.Status{State: offers.Unreachable, Reason: offers.ReasonAgentAway, Time: a.Since}
 	}
-	if last, ok := p.TaskStates[t.Ref()]; ok {
+	if last, ok := p.Reports.Of(t.Ref()); ok {
 		return last
 	}
 	return offers.Status{State: offers.Staging, Time: t.Created}

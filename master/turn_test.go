@@ -128,7 +128,7 @@ func TestOutcomeOfAnEarlierLeadershipIsIgnored(t *testing.T) {
 func TestLeadershipIsFollowed(t *testing.T) {
 	a := &agreement{changes: make(chan bool)}
 	l := turning(t, a)
-	l.core = nil
+	l.stepDown("the test says so")
 	go l.run(t.Context())
 	core := func() (c *lead.Core) {
 		_, err := ask(t.Context(), l, func(now *lead.Core, answer func(struct{}, error)) {

@@ -1,20 +1,57 @@
 package master
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"time"
 
+	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
+
+// leader returns whom connections go to. During an election it waits for its
+// end, and at a new leader until that has begun.
+func (a *api) leader(ctx context.Context) (replica.Member, bool) {
+	limit := time.NewTimer(a.hold)
+	defer limit.Stop()
+	for {
+		changed, begun := a.replica.LeaderChanged(), a.loop.begun()
+		leader, ok := a.replica.Leader()
+		if ok && (leader.ID != a.replica.Self().ID || closed(begun)) {
+			return leader, true
+		}
+		if !ok {
+			begun = nil // that is of a leadership that is over
+		}
+		select {
+		case <-begun:
+		case <-changed:
+		case <-limit.C:
+			return replica.Member{}, false
+		case <-ctx.Done():
+			return replica.Member{}, false
+		}
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
 
 // upgrade is the way into a session. Only the leader lets it happen; the loop
 // fences what comes in after leadership is lost. The session is served by the
 // request's goroutine.
 func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Link, door.Principal)) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		leader, ok := a.replica.Leader()
+		leader, ok := a.leader(r.Context())
 		if !ok {
 			return errNoLeader()
 		}

@@ -44,6 +44,20 @@ func (d Declared) Complete(dir string) (offers.Inventory, error) {
 	return v, v.Validate()
 }
 
+// Only returns the declared inventory with nothing of what was not named.
+func (d Declared) Only() offers.Inventory {
+	v := offers.Inventory{Classes: d.list()}
+	if d.ports != nil {
+		v.Ports = *d.ports
+	}
+	for s, n := range d.amounts {
+		if n != nil {
+			v.Amounts[s] = *n
+		}
+	}
+	return v
+}
+
 // detectCPUs returns thousandths of a core.
 func detectCPUs() (int64, error) {
 	var set unix.CPUSet

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -278,6 +279,27 @@ func (m *Machine) check() error {
 	return nil
 }
 
-// Usage returns the use of every device class and its number. The caller must
-// not change it.
-func (m *Machine) Usage() (uint64, []offers.ClassRoom) { return m.sequence, m.room.Classes() }
+// Sequence returns the number of the present use of devices; it grows with
+// every change.
+func (m *Machine) Sequence() uint64 { return m.sequence }
+
+// Usage returns the use of every device class in packed form, with its number.
+// The error names a class that can't be packed and is left out.
+func (m *Machine) Usage() (*wire.Usage, error) {
+	classes := m.room.Classes()
+	usage := &wire.Usage{Sequence: m.sequence, Classes: make(map[string]wire.PackedClass, len(classes))}
+	var bad []error
+	for i := range classes {
+		packed, unit, err := classes[i].Packed()
+		if err != nil {
+			bad = append(bad, fmt.Errorf("the use of the device class %s can't be packed: %w", classes[i].Name, err))
+			continue
+		}
+		class := wire.PackedClass{Bits: packed.Bits, Unit: unit}
+		for _, word := range packed.Words {
+			class.Used = append(class.Used, fmt.Sprintf("0x%016x", word))
+		}
+		usage.Classes[classes[i].Name] = class
+	}
+	return usage, errors.Join(bad...)
+}

@@ -201,7 +201,7 @@ func (c *Core) agentUnreachable(id offers.AgentID) {
 // returned says that a task is back in sight after its agent was unreachable,
 // and remembers what the agent says of it.
 func (c *Core) returned(t *state.Task, now offers.State) {
-	last, known := c.delivery.last[t.Ref()]
+	last, known := c.delivery.last.of(t.Ref())
 	status := offers.Status{Task: t.Spec.ID, Agent: t.Agent, State: now, Time: c.wall()}
 	switch {
 	case now.Terminal() || !now.Known():
@@ -209,7 +209,7 @@ func (c *Core) returned(t *state.Task, now offers.State) {
 		status.UpdateID = c.delivery.makeID()
 		c.update(t.Ref(), status, false)
 	case !known:
-		c.delivery.last[t.Ref()] = status
+		c.delivery.last.set(t.Ref(), status)
 	}
 }
 

@@ -26,7 +26,7 @@ type delivery struct {
 	made        uint64
 	outboxes    map[offers.TaskRef]*outbox
 	byFramework map[offers.FrameworkID]map[offers.TaskRef]*outbox
-	last        map[offers.TaskRef]offers.Status // last known state of living tasks
+	last        reportBook // of living tasks
 	resends     resendHeap
 }
 
@@ -53,7 +53,7 @@ func newDelivery(name string) *delivery {
 		name:        name,
 		outboxes:    map[offers.TaskRef]*outbox{},
 		byFramework: map[offers.FrameworkID]map[offers.TaskRef]*outbox{},
-		last:        map[offers.TaskRef]offers.Status{},
+		last:        newReportBook(),
 	}
 }
 
@@ -67,9 +67,9 @@ func (d *delivery) makeID() offers.UpdateID {
 // the outbox is returned when the update became its head.
 func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) *outbox {
 	if s.State.Terminal() {
-		delete(d.last, ref)
+		d.last.forget(ref)
 	} else {
-		d.last[ref] = s
+		d.last.set(ref, s)
 	}
 	b := d.outboxes[ref]
 	if b == nil {
@@ -113,7 +113,7 @@ func (d *delivery) acknowledge(ref offers.TaskRef, id offers.UpdateID) (done del
 
 // forget drops everything about a task.
 func (d *delivery) forget(ref offers.TaskRef) {
-	delete(d.last, ref)
+	d.last.forget(ref)
 	if b := d.outboxes[ref]; b != nil {
 		d.pause(b)
 		d.drop(b)

@@ -1,8 +1,6 @@
 package lead
 
 import (
-	"maps"
-
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -15,20 +13,21 @@ type Observation struct {
 	Match       *match.View
 	AgentOnline map[offers.AgentID]bool
 	Connected   map[offers.FrameworkID]bool
-	TaskStates  map[offers.TaskRef]offers.Status // last report of living tasks
+	Reports     Reports
 }
 
 // Changed reports whether anything changed since the last Observe.
 func (c *Core) Changed() bool { return c.dirty }
 
-// Observe takes an observation. It costs O(cluster).
+// Observe takes an observation. It costs O(agents + offers + tasks) of
+// counting; nothing that grows with the tasks is copied.
 func (c *Core) Observe() Observation {
 	c.dirty = false
 	o := Observation{
 		State: c.state(), Match: c.match.View(),
 		AgentOnline: make(map[offers.AgentID]bool, len(c.agents)),
 		Connected:   make(map[offers.FrameworkID]bool, len(c.frameworks)),
-		TaskStates:  maps.Clone(c.delivery.last),
+		Reports:     c.delivery.last.reports(),
 	}
 	for id := range c.agents {
 		o.AgentOnline[id] = true

@@ -201,7 +201,7 @@ func (c *Core) currentStatus(ref offers.TaskRef) offers.Status {
 	if a != nil {
 		status.Address = a.Host
 	}
-	if last, ok := c.delivery.last[ref]; ok {
+	if last, ok := c.delivery.last.of(ref); ok {
 		status.State = last.State
 	}
 	switch {

@@ -12,7 +12,8 @@
 // commands change it is package state's.
 //
 // Goroutines: [Open] starts the port's acceptor with one goroutine for each
-// connection, the watcher of leadership, the seeker that finds the other
-// masters, and Raft's own; [Replica.Close] waits for all of them. Every method
-// of [Replica] is safe for concurrent use.
+// connection, the watcher of leadership, the one that looks whether a leader
+// has died, the seeker that finds the other masters, and Raft's own;
+// [Replica.Close] waits for all of them. Every method of [Replica] is safe for
+// concurrent use.
 package replica

@@ -16,10 +16,12 @@ func (r *Replica) IsLeader() bool { return r.raft.State() == raft.Leader }
 // Term returns the current term: Raft's, counted from where the state says.
 func (r *Replica) Term() uint64 { return r.State().Terms() + r.raft.CurrentTerm() }
 
-// Leader returns the leader as far as it is known here.
+// Leader returns the leader as far as it is known here; one that has died is
+// none.
 func (r *Replica) Leader() (Member, bool) {
 	address, id := r.raft.LeaderWithID()
-	if id == "" {
+	d := r.dead.Load()
+	if id == "" || d != nil && d.id == string(id) && d.term == r.raft.CurrentTerm() && r.mourns(d) {
 		return Member{}, false
 	}
 	return r.roster.fill(Member{ID: string(id), Name: nameOf(string(id)), Raft: string(address)}, r.self), true

@@ -37,6 +37,7 @@ type port struct {
 	answer func(context.Context, request) response
 
 	streams chan net.Conn // for Raft; unbuffered, a waiting stream ends with the port
+	lost    chan struct{} // holds a token when such a stream has ended
 	closed  chan struct{} // closed by Raft when it wants no more of them
 	closing sync.Once
 	slots   chan struct{} // bounds handshakes
@@ -63,7 +64,7 @@ func openPort(c Config, self string) (*port, error) {
 	p := &port{
 		listener: listener, advertised: advertised, self: self, door: c.Door, logger: c.Logger,
 		server: c.Door.ServerTLS(), client: c.Door.ClientTLS(),
-		streams: make(chan net.Conn), closed: make(chan struct{}), slots: make(chan struct{}, maxHandshakes),
+		streams: make(chan net.Conn), lost: make(chan struct{}, 1), closed: make(chan struct{}), slots: make(chan struct{}, maxHandshakes),
 		open: map[net.Conn]struct{}{},
 	}
 	if p.server != nil && p.server.ClientCAs != nil {
@@ -115,6 +116,7 @@ func (p *port) receive(conn net.Conn) {
 		return
 	}
 	_ = conn.SetDeadline(time.Time{})
+	conn.(*trackedConn).stream = true
 	select {
 	case p.streams <- conn:
 	case <-p.ctx.Done():
@@ -228,7 +230,8 @@ func (p *port) stop() error {
 // trackedConn leaves the port's books when it is closed.
 type trackedConn struct {
 	net.Conn
-	port *port
+	port   *port
+	stream bool // it is Raft's
 }
 
 func (p *port) track(conn net.Conn) net.Conn {
@@ -249,5 +252,11 @@ func (t *trackedConn) Close() error {
 	t.port.mu.Lock()
 	delete(t.port.open, t)
 	t.port.mu.Unlock()
+	if t.stream {
+		select {
+		case t.port.lost <- struct{}{}:
+		default:
+		}
+	}
 	return t.Conn.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -44,6 +45,8 @@ type Replica struct {
 	ctx    context.Context
 
 	changes chan bool // holds one value, the last
+	leaders bell      // rings when Leader may answer something else
+	dead    atomic.Pointer[dead]
 	gate    gate
 	running sync.WaitGroup
 	closing sync.Once
@@ -87,6 +90,7 @@ func Open(c Config) (_ *Replica, err error) {
 	r.port.serve()
 	r.running.Go(r.watch)
 	r.running.Go(r.gossip)
+	r.running.Go(r.doubt)
 	r.running.Go(r.seek)
 	return r, nil
 }
@@ -116,6 +120,7 @@ func (r *Replica) openRaft(was about) error {
 		return fmt.Errorf("data_dir: start from %s: %w", r.config.DataDir, err)
 	}
 	r.raft = node
+	node.RegisterObserver(raft.NewObserver(nil, false, r.tell))
 	if r.config.BootstrapExpect == 1 && !r.belongs() {
 		return r.bootstrap([]Member{r.self})
 	}

@@ -1,4 +1,4 @@
-package agent
+package seek
 
 import (
 	"errors"
@@ -55,9 +55,9 @@ func TestStoppedMasterIsPassedBy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &Agent{config: Config{Door: open}}
+	s := &Seeker{Door: open}
 	began := time.Now()
-	_, err = a.reach(t.Context(), stopped.Addr().String())
+	_, err = s.reach(t.Context(), stopped.Addr().String())
 	var late net.Error
 	if took := time.Since(began); !errors.As(err, &late) || !late.Timeout() || took > 2*dialPatience {
 		t.Errorf("after %v: %v", took, err)

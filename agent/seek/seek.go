@@ -1,0 +1,104 @@
+package seek
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+const (
+	firstWait    = 100 * time.Millisecond
+	lastWait     = 5 * time.Second
+	electionWait = 500 * time.Millisecond // the longest while masters elect
+	maxRedirects = 4
+	dialPatience = 3 * time.Second // for one address: a master that is stopped says nothing
+	// masterSilence is after how long without a sign of life the leader is
+	// left, for one that was stopped or cut off; pings go every 5 s.
+	masterSilence = 15 * time.Second
+)
+
+// Seeker knows the masters of one agent. All fields are needed.
+type Seeker struct {
+	Masters []string // host:port of their HTTP doors, at least one
+	Door    *door.Door
+	Logger  hclog.Logger
+}
+
+// Run keeps a connection to the leader, as long as ctx lasts. It hands each
+// one to converse, which returns when it is done with it and reports whether
+// the leader took the agent, and goes on to the next master after every
+// failure and every end.
+func (s *Seeker) Run(ctx context.Context, converse func(wire.Link) bool) {
+	wait, trouble := firstWait, make([]string, len(s.Masters)) // of each master, so that it is told once
+	for at := 0; ctx.Err() == nil; at++ {
+		which := at % len(s.Masters)
+		link, err := s.reach(ctx, s.Masters[which])
+		if err == nil {
+			clear(trouble)
+			if converse(link) {
+				wait = firstWait
+			}
+		} else if ctx.Err() == nil && err.Error() != trouble[which] {
+			trouble[which] = err.Error()
+			s.Logger.Warn("no master", "error", err)
+		}
+		// Half of the wait is left to chance, so that agents which lost the
+		// same master don't come back all at once.
+		select {
+		case <-time.After(wait/2 + rand.N(wait/2)):
+			wait = longer(wait, err)
+		case <-ctx.Done():
+		}
+	}
+}
+
+// longer returns the wait after one of that length and a try that ended with
+// err. Masters that answer without leading, or send the agent to a leader that
+// is dead, are about to elect, which takes little: the wait stays short. It
+// grows while nobody answers.
+func longer(wait time.Duration, err error) time.Duration {
+	var redirect *wire.RedirectError
+	var status *wire.StatusError
+	if errors.As(err, &redirect) || errors.As(err, &status) && status.Status == http.StatusServiceUnavailable {
+		return min(2*wait, electionWait)
+	}
+	return min(2*wait, lastWait)
+}
+
+// reach dials a master, and the leader where that master points to it.
+func (s *Seeker) reach(ctx context.Context, master string) (*wire.Conn, error) {
+	scheme := "ws://"
+	if s.Door.Secure() || s.Door.ClientTLS() != nil {
+		scheme = "wss://"
+	}
+	url := scheme + master + wire.AgentPath
+	var elsewhere *wire.RedirectError
+	for range maxRedirects {
+		link, err := s.dial(ctx, url)
+		switch {
+		case err == nil:
+			return link, nil
+		case errors.As(err, &elsewhere):
+			url = elsewhere.Location
+		case elsewhere != nil:
+			return nil, fmt.Errorf("%w (%s %w)", err, master, elsewhere)
+		default:
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("dial %s: the masters send the agent from one to the other: %w", master, elsewhere)
+}
+
+func (s *Seeker) dial(ctx context.Context, url string) (*wire.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialPatience)
+	defer cancel()
+	return wire.Dial(ctx, url, wire.AgentProtocol, s.Door.Header(), s.Door.ClientTLS(), wire.Options{Silence: masterSilence})
+}

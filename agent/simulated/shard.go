@@ -1,0 +1,121 @@
+package simulated
+
+import (
+	"container/heap"
+	"time"
+)
+
+const (
+	inboxSize = 1024
+	maxBatch  = 256 // inputs of one turn; what they lead to goes out together
+)
+
+// shard is the goroutine that owns the machines of its agents.
+type shard struct {
+	inbox chan input // closed at the end, when no connector sends any more
+
+	// owned by run
+	due     dueHeap
+	touched []*agent // have something to do in this turn
+}
+
+// input is one thing for one agent to do.
+type input struct {
+	agent *agent
+	do    func(now time.Time)
+}
+
+func newShard() *shard { return &shard{inbox: make(chan input, inboxSize)} }
+
+// run handles what comes in, as many inputs in a turn as are there, and what
+// has become due.
+func (s *shard) run() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case in, more := <-s.inbox:
+			if !more {
+				return
+			}
+			now := time.Now()
+			s.handle(in, now)
+			for n := 1; n < maxBatch && len(s.inbox) > 0; n++ {
+				s.handle(<-s.inbox, now)
+			}
+			s.finish(now)
+		case now := <-timer.C:
+			for len(s.due) > 0 && !s.due[0].next.After(now) {
+				a := heap.Pop(&s.due).(*agent)
+				a.tick(now)
+				s.touch(a)
+			}
+			s.finish(now)
+		}
+		wait := time.Hour
+		if len(s.due) > 0 {
+			wait = max(0, time.Until(s.due[0].next))
+		}
+		timer.Reset(wait)
+	}
+}
+
+func (s *shard) handle(in input, now time.Time) {
+	in.do(now)
+	s.touch(in.agent)
+}
+
+func (s *shard) touch(a *agent) {
+	if !a.touched {
+		a.touched = true
+		s.touched = append(s.touched, a)
+	}
+}
+
+// finish lets the agents that were touched act.
+func (s *shard) finish(now time.Time) {
+	for _, a := range s.touched {
+		a.touched = false
+		a.act(now)
+		s.plan(a, a.wake())
+	}
+	clear(s.touched)
+	s.touched = s.touched[:0]
+}
+
+// plan wakes an agent at a time, never at zero.
+func (s *shard) plan(a *agent, at time.Time) {
+	a.next = at
+	switch {
+	case at.IsZero() && a.place >= 0:
+		heap.Remove(&s.due, a.place)
+	case at.IsZero():
+	case a.place >= 0:
+		heap.Fix(&s.due, a.place)
+	default:
+		heap.Push(&s.due, a)
+	}
+}
+
+// dueHeap orders agents by when they are to wake.
+type dueHeap []*agent
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, j int) bool { return h[i].next.Before(h[j].next) }
+func (h dueHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+func (h *dueHeap) Push(x any) {
+	a := x.(*agent)
+	a.place = len(*h)
+	*h = append(*h, a)
+}
+func (h *dueHeap) Pop() any {
+	old := *h
+	a := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	a.place = -1
+	return a
+}
