@@ -66,7 +66,7 @@ type Core struct {
 	delivery   *delivery
 	removals   *rate.Limiter
 	attempts   map[string]uint64 // the newest connection of each client that registered
-	turn       []Step // commands collected in this turn
+	turn       []Step            // commands collected in this turn
 	notes      []Note
 	dirty      bool // something changed since Observe
 }
