@@ -178,7 +178,7 @@ func TestAgentThatLeavesBeforeItIsAdmitted(t *testing.T) {
 // have run, so it is not launched again.
 func TestNoLaunchOfADoubtfulPresent(t *testing.T) {
 	l := newLeader()
-	f, fp, a, ap := l.settle()
+	f, fp, a, _ := l.settle()
 	l.accept(t, f, fp)
 	l.commit()
 	report := func(id offers.UpdateID) {
@@ -197,7 +197,7 @@ func TestNoLaunchOfADoubtfulPresent(t *testing.T) {
 		known = one.Agent
 	}
 	known.Started = l.now.Add(time.Hour) // another run
-	ap = &peer{}
+	ap := &peer{}
 	a = lead.NewAgent(ap)
 	ref := offers.TaskRef{Framework: last[*wire.Registered](t, fp).FrameworkID, Task: "t1"}
 	l.HandleAgent(a, &wire.RegisterAgent{Agent: known, Doubt: true, Tasks: []wire.AgentTask{{TaskRef: ref, State: offers.Failed}}}, "")

@@ -59,14 +59,13 @@ func (m *masters) do(t *rapid.T, c Command) {
 
 // describe shows the change that a command names.
 func describe(c Command) any {
-	for v := reflect.ValueOf(c); ; {
-		for i := range v.NumField() {
-			if f := v.Field(i); !f.IsNil() {
-				return f.Interface()
-			}
+	v := reflect.ValueOf(c)
+	for i := range v.NumField() {
+		if f := v.Field(i); !f.IsNil() {
+			return f.Interface()
 		}
-		return c
 	}
+	return c
 }
 
 // flush brings the second replica up to the first.
