@@ -61,6 +61,7 @@ const (
 	ReasonMaxRuntime     = "max_runtime"     // ran longer than it was allowed
 	ReasonMemoryLimit    = "memory_limit"    // killed by the kernel for memory
 	ReasonStart          = "start_failed"    // its program could not be started
+	ReasonArtifact       = "artifact"        // one of its artifacts could not be fetched
 	ReasonAgentLost      = "agent_lost"      // its agent was removed or replaced
 	ReasonAgentAway      = "agent_away"      // its agent does not answer
 	ReasonAgentRestarted = "agent_restarted" // its host restarted, or its agent came back not knowing all that ran
