@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
 
+	"github.com/ringmaster-project/ringmaster/agent/artifact"
 	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
 	"github.com/ringmaster-project/ringmaster/agent/limits"
@@ -37,6 +38,7 @@ type Agent struct {
 	lock      *os.File
 	limits    *limits.Limits
 	executor  *process.Executor
+	artifacts *artifact.Store
 	sandboxes *sandbox.Store
 	adopted   []tasks.Known // whose shims are to be found again
 	from      uint64        // epoch of the checkpoint that was found
@@ -50,13 +52,14 @@ type Agent struct {
 	work       sync.WaitGroup
 
 	// owned by the loop
-	store   *checkpoint.Store
-	machine *tasks.Machine
-	running map[offers.TaskRef]*supervisor
-	session *session      // nil while no master listens
-	attempt wire.Attempt  // the last connection
-	known   bool          // registered is closed
-	held    chan struct{} // not nil: the connector waits for its close
+	store     *checkpoint.Store
+	machine   *tasks.Machine
+	preparing map[offers.TaskRef]context.CancelCauseFunc
+	running   map[offers.TaskRef]*supervisor
+	session   *session      // nil while no master listens
+	attempt   wire.Attempt  // the last connection
+	known     bool          // registered is closed
+	held      chan struct{} // not nil: the connector waits for its close
 
 	mu    sync.Mutex
 	id    offers.AgentID
@@ -73,7 +76,7 @@ func Open(c Config) (*Agent, error) {
 		config: c, log: c.Logger, attempt: wire.Attempt{Client: rand.Text()},
 		inbox: make(chan func(), 1024), stopped: make(chan struct{}), registered: make(chan struct{}),
 		collect: make(chan struct{}, 1), starting: make(chan struct{}, 4*runtime.GOMAXPROCS(0)),
-		running: map[offers.TaskRef]*supervisor{}, ended: map[offers.TaskRef]chan struct{}{},
+		preparing: map[offers.TaskRef]context.CancelCauseFunc{}, running: map[offers.TaskRef]*supervisor{}, ended: map[offers.TaskRef]chan struct{}{},
 	}
 	if err := a.setUp(); err != nil {
 		a.release()
@@ -113,6 +116,10 @@ func (a *Agent) setUp() error {
 		a.limits = limits.Open(filepath.Join(a.config.CgroupRoot, groupName(dir)), a.log)
 	}
 	if a.executor, err = process.New(a.config.Shim, filepath.Join(dir, "run"), a.limits); err != nil {
+		return err
+	}
+	a.artifacts, err = artifact.Open(artifact.Config{Dir: filepath.Join(dir, "artifacts"), Roots: a.config.ArtifactRoots, Size: a.config.ArtifactCache})
+	if err != nil {
 		return err
 	}
 	if err := a.listen(); err != nil {
@@ -212,6 +219,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	err := a.loop(ctx)
 	cancel(errors.New("the agent ends"))
 	close(a.stopped)
+	for _, cancel := range a.preparing {
+		cancel(errors.New("the agent ends"))
+	}
 	for _, s := range a.running {
 		s.process.Close()
 	}
@@ -240,6 +250,9 @@ func (a *Agent) release() {
 		if err := a.store.Close(); err != nil {
 			a.log.Error("close the checkpoint", "error", err)
 		}
+	}
+	if a.artifacts != nil {
+		a.artifacts.Close()
 	}
 	if a.limits != nil {
 		a.limits.Close()

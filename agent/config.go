@@ -26,6 +26,8 @@ type Config struct {
 	KillTasksOnClose bool                     // end the tasks when Run ends
 	CgroupRoot       string                   // of the tasks' cgroups in each hierarchy; "" means ringmaster, "none" no limits
 	RuntimeDir       string                   // holds what must not outlive the host's run; "" means /dev/shm
+	ArtifactRoots    []string                 // folders that file URIs of artifacts may read, whoever's the task is
+	ArtifactCache    int64                    // bytes of artifacts that are kept, and of the largest that is fetched; 0 means 10 GiB
 	Door             *door.Door
 	Logger           hclog.Logger
 }

@@ -88,6 +88,11 @@ func (a *Agent) act() error {
 		for _, l := range r.Start {
 			a.start(l)
 		}
+		for _, ref := range r.Cancel {
+			if cancel := a.preparing[ref]; cancel != nil {
+				cancel(errors.New("it was told to end"))
+			}
+		}
 		for _, ref := range r.Abandon {
 			a.running[ref].gate <- false
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -47,6 +48,8 @@ type settings struct {
 	resources  string
 	attributes map[string]string
 	policies   map[string]offers.Policy // by class; "" is the default for all
+	roots      []string                 // that file URIs of artifacts may read
+	cache      int64                    // bytes of artifacts; 0 is the agent's default
 }
 
 func masterDefaults() *settings {
@@ -218,6 +221,25 @@ func kindName(k string) bool {
 		return false
 	}
 	return strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
+
+func artifactRoots(s *settings, folders []string) error {
+	for _, f := range folders {
+		if !filepath.IsAbs(f) {
+			return fmt.Errorf("%q is not an absolute path", f)
+		}
+	}
+	s.roots = folders
+	return nil
+}
+
+func artifactCache(s *settings, text string) error {
+	size, err := offers.ParseSize(text)
+	if err == nil && size < 1<<20 {
+		err = fmt.Errorf("%q is less than 1MiB", text)
+	}
+	s.cache = size
+	return err
 }
 
 func setAttributes(s *settings, m map[string]string) error {

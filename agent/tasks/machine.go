@@ -56,7 +56,8 @@ type Ready struct {
 	Changed  []offers.TaskRef // see Machine.Progress
 	Removed  []offers.TaskRef // nothing is kept of them; their sandboxes may go in time
 
-	Start   []Launch         // prepare its process and answer with Prepared or Ended
+	Start   []Launch         // fetch its artifacts (then Staged), prepare its process and answer with Prepared or Ended
+	Cancel  []offers.TaskRef // what is being prepared is not needed any more; it is answered all the same
 	Release []offers.TaskRef // open the gate of its process
 	Abandon []offers.TaskRef // close it: the task never starts
 	Signals []Signal
@@ -66,7 +67,7 @@ type Ready struct {
 
 // Empty reports whether there is nothing to do.
 func (r *Ready) Empty() bool {
-	return r.Meta == nil && !r.Durable() && len(r.Start)+len(r.Release)+len(r.Abandon)+len(r.Signals)+len(r.Send) == 0 && !r.Usage
+	return r.Meta == nil && !r.Durable() && len(r.Start)+len(r.Cancel)+len(r.Release)+len(r.Abandon)+len(r.Signals)+len(r.Send) == 0 && !r.Usage
 }
 
 // Durable reports whether anything is to be written down.
@@ -167,6 +168,9 @@ func (m *Machine) Lost(ref offers.TaskRef, why string, now time.Time) {
 // is written over, and must not take the new one along.
 func (m *Machine) enter(l wire.LaunchTask, now time.Time) *task {
 	t := &task{Launch: Launch{LaunchTask: l, Accepted: now}, Progress: Progress{State: offers.Starting}}
+	if len(l.Task.Artifacts) > 0 {
+		t.State = offers.Staging
+	}
 	m.tasks[t.Ref()] = t
 	m.ready.Removed = slices.DeleteFunc(m.ready.Removed, func(ref offers.TaskRef) bool { return ref == t.Ref() })
 	m.ready.Launched = append(m.ready.Launched, t.Launch)

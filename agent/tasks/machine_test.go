@@ -59,6 +59,7 @@ func tell(r Ready) string {
 	say("changed", len(r.Changed), func(i int) string { return string(r.Changed[i].Task) })
 	say("removed", len(r.Removed), func(i int) string { return string(r.Removed[i].Task) })
 	out = append(out, "|")
+	say("cancel", len(r.Cancel), func(i int) string { return string(r.Cancel[i].Task) })
 	say("start", len(r.Start), func(i int) string { return string(r.Start[i].Task.ID) })
 	say("release", len(r.Release), func(i int) string { return string(r.Release[i].Task) })
 	say("abandon", len(r.Abandon), func(i int) string { return string(r.Abandon[i].Task) })
@@ -105,6 +106,12 @@ func play(t *testing.T, m *Machine, steps []step) {
 			if err := m.Kill(k, now); err != nil {
 				t.Fatal(err)
 			}
+		case "fetch":
+			launch(t, m, now, offers.Task{ID: ref.Task, Artifacts: []offers.Artifact{{URI: "https://h/a"}}})
+		case "staged":
+			m.Staged(ref, now)
+		case "broken":
+			m.Ended(ref, How{Failed: "404", Reason: offers.ReasonArtifact}, now)
 		case "prepared":
 			m.Prepared(ref, record.Identity{PID: 1}, now)
 		case "started":
@@ -199,14 +206,34 @@ func TestStories(t *testing.T) {
 		},
 		"a kill before the shim is there": {
 			{"0 launch t", "launched t, changed t, | start t"},
-			{"0 kill t", "changed t, |"},
+			{"0 kill t", "changed t, | cancel t"},
+			{"0 kill t 1s", "|"},
 			{"0 prepared t", "| abandon t"},
 			{"0 never t", "changed t, | send t killed asked"},
+		},
+		"artifacts": {
+			{"0 fetch t", "launched t, changed t, | start t"},
+			{"1 staged t", "changed t, | send t starting"},
+			{"1 staged t", "|"},
+			{"2 prepared t", "changed t, | release t"},
+			{"2 started t", "changed t, | send t running"},
+			{"2 staged t", "|"},
+		},
+		"artifacts that can't be fetched": {
+			{"0 fetch t", "launched t, changed t, | start t"},
+			{"1 broken t", "changed t, | send t failed artifact"},
+			{"1 staged t", "|"},
+		},
+		"a kill while artifacts are fetched": {
+			{"0 fetch t", "launched t, changed t, | start t"},
+			{"1 kill t", "changed t, | cancel t"},
+			{"1 staged t", "|"},
+			{"1 broken t", "changed t, | send t killed asked"},
 		},
 		"a kill between gate and start": {
 			{"0 launch t", "launched t, changed t, | start t"},
 			{"0 prepared t", "changed t, | release t"},
-			{"0 kill t", "changed t, |"},
+			{"0 kill t", "changed t, |"}, // nothing to cancel: it will start
 			{"0 started t", "changed t, | signal TERM t, send t running"},
 		},
 		"a kill before the launch": {
