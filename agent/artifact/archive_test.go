@@ -289,20 +289,18 @@ func TestDamagedArchives(t *testing.T) {
 
 // TestBombs holds that what unpacks to far more than it is ends at the bound.
 func TestBombs(t *testing.T) {
-	var headers bytes.Buffer
-	w := tar.NewWriter(&headers)
-	for range 20_000 { // which lead to no file
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "x"}}); err != nil {
-			t.Fatal(err)
-		}
+	var one bytes.Buffer
+	if err := tar.NewWriter(&one).WriteHeader(&tar.Header{Name: "f", PAXRecords: map[string]string{"comment": "x"}}); err != nil {
+		t.Fatal(err)
 	}
+	headers := bytes.Repeat(one.Bytes()[:1024], 20_000) // which lead to no file
 	for name, data := range map[string][]byte{
-		"headers": zipped(t, headers.Bytes()),
+		"headers": zipped(t, headers),
 		"zeros":   zipped(t, tarOf(t, member{name: "z", content: strings.Repeat("\x00", 10<<20)})),
 		"zip":     zipOf(t, member{name: "z", content: strings.Repeat("\x00", 10<<20)}),
 	} {
 		dir := t.TempDir()
-		if err := unpack(t, dir, data, ".", 1<<20, 100); !errors.Is(err, errFull) && !errors.Is(err, errEntries) {
+		if err := unpack(t, dir, data, ".", 1<<20, 100); !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if n := untouched(t, dir); n > 1<<20+1 {
