@@ -59,6 +59,7 @@ const (
 	ReasonBadTask        = "bad_task"        // malformed
 	ReasonTooLarge       = "too_large"       // larger than its offer
 	ReasonMaxRuntime     = "max_runtime"     // ran longer than it was allowed
+	ReasonHealth         = "health"          // failed its health checks
 	ReasonMemoryLimit    = "memory_limit"    // killed by the kernel for memory
 	ReasonStart          = "start_failed"    // its program could not be started
 	ReasonArtifact       = "artifact"        // one of its artifacts could not be fetched
@@ -82,7 +83,8 @@ type Status struct {
 	Reason   string             `json:"reason,omitempty"`
 	Message  string             `json:"message,omitempty"`
 	ExitCode *int               `json:"exit_code,omitempty"`
-	Signal   string             `json:"signal,omitempty"` // "SIGKILL"
+	Signal   string             `json:"signal,omitempty"`  // "SIGKILL"
+	Healthy  *bool              `json:"healthy,omitempty"` // how its last health check went, while it runs; nil before the first
 	Devices  map[string][]Grant `json:"devices,omitempty"`
 	Address  string             `json:"address,omitempty"` // host of the agent
 	Started  time.Time          `json:"started,omitzero"`  // when its process began; zero before that
