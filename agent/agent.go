@@ -44,11 +44,14 @@ type Agent struct {
 	from      uint64        // epoch of the checkpoint that was found
 
 	// shared
-	inbox      chan func()   // what the loop is to do; senders wait for it
-	stopped    chan struct{} // closed when the loop takes nothing any more
+	inbox      chan func()     // what the loop is to do; senders wait for it
+	stopped    chan struct{}   // closed when the loop takes nothing any more
+	ending     context.Context // ends then too
+	end        context.CancelCauseFunc
 	registered chan struct{} // closed at the first registration
 	collect    chan struct{} // wakes the collector; one wake-up is enough
 	starting   chan struct{} // one token for each task that is being prepared
+	checking   chan struct{} // one token for each health check
 	work       sync.WaitGroup
 
 	// owned by the loop
@@ -75,10 +78,12 @@ func Open(c Config) (*Agent, error) {
 	a := &Agent{
 		config: c, log: c.Logger, attempt: wire.Attempt{Client: rand.Text()},
 		inbox: make(chan func(), 1024), stopped: make(chan struct{}), registered: make(chan struct{}),
-		collect: make(chan struct{}, 1), starting: make(chan struct{}, 4*runtime.GOMAXPROCS(0)),
+		collect: make(chan struct{}, 1), starting: make(chan struct{}, 4*runtime.GOMAXPROCS(0)), checking: make(chan struct{}, maxChecks),
 		preparing: map[offers.TaskRef]context.CancelCauseFunc{}, running: map[offers.TaskRef]*supervisor{}, ended: map[offers.TaskRef]chan struct{}{},
 	}
+	a.ending, a.end = context.WithCancelCause(context.Background())
 	if err := a.setUp(); err != nil {
+		a.end(err)
 		a.release()
 		return nil, fmt.Errorf("agent: %w", err)
 	}
@@ -219,9 +224,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	err := a.loop(ctx)
 	cancel(errors.New("the agent ends"))
 	close(a.stopped)
-	for _, cancel := range a.preparing {
-		cancel(errors.New("the agent ends"))
-	}
+	a.end(errors.New("the agent ends"))
 	for _, s := range a.running {
 		s.process.Close()
 	}

@@ -28,7 +28,7 @@ type supervisor struct {
 // start prepares a task's process, apart from the loop.
 func (a *Agent) start(l tasks.Launch) {
 	ref := l.Ref()
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(a.ending)
 	a.preparing[ref] = cancel
 	a.work.Go(func() {
 		defer cancel(nil)

@@ -100,6 +100,9 @@ func (a *Agent) act() error {
 			a.running[ref].gate <- true
 		}
 		a.signal(r.Signals)
+		for _, l := range r.Checks {
+			a.check(l)
+		}
 		if r.Usage {
 			a.sendUsage()
 		}

@@ -2,12 +2,15 @@ package cli_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/framework"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -29,6 +32,43 @@ func ofDev(t *testing.T, args ...string) (context.Context, *framework.Client, st
 	}
 	t.Cleanup(client.Close)
 	return ctx, client, address
+}
+
+// TestHealthOfAFrameworksTask follows a task that gets well, and then ill for good.
+func TestHealthOfAFrameworksTask(t *testing.T) {
+	ctx, client, address := ofDev(t)
+	task := offers.Task{ID: "t", Resources: small, Command: &offers.Command{Shell: "sleep 1; touch well; sleep 1; rm well; sleep 1000"}, Health: &offers.Health{
+		Command: &offers.Command{Argv: []string{"test", "-e", "well"}}, Interval: offers.Duration(100 * time.Millisecond), Failures: 5, Grace: offers.Duration(50 * time.Second),
+	}}
+	var seen []string
+	_, err := framework.RunBatch(ctx, client, []offers.Task{task}, framework.BatchOptions{OnUpdate: func(u framework.BatchUpdate) {
+		word := string(u.Status.State)
+		if u.Status.Healthy != nil {
+			word += fmt.Sprint(" ", *u.Status.Healthy)
+			shown := ask(t, address, "/v1/tasks/t")
+			if !strings.Contains(shown, `"healthy":`) {
+				t.Errorf("the masters show %s", shown)
+			}
+		}
+		seen = append(seen, strings.TrimSpace(word+" "+u.Status.Reason))
+	}})
+	if err != nil || strings.Join(seen, ", ") != "running, running true, running false health, failed health" {
+		t.Errorf("%v, %v", seen, err)
+	}
+}
+
+func ask(t *testing.T, address, path string) string {
+	t.Helper()
+	answer, err := http.Get("http://" + address + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // TestArtifactsOfAFramework goes the whole way: from a framework's task through

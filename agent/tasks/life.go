@@ -47,7 +47,8 @@ func (m *Machine) Started(ref offers.TaskRef, now time.Time) {
 	if t.State == offers.Starting || t.State == offers.Staging {
 		m.report(t, Report{State: offers.Running, Time: now}, now)
 	}
-	if t.Kill != nil {
+	t.watch(now)
+	if t.Kill != nil || t.Doom != nil {
 		m.ask(t, now)
 	}
 }
@@ -61,7 +62,10 @@ func (m *Machine) Adopted(ref offers.TaskRef, now time.Time) {
 	t.prepared = true
 	if t.Started.IsZero() {
 		m.Started(ref, now)
-	} else if t.Kill != nil || t.Overran {
+		return
+	}
+	t.watch(now)
+	if t.leaving() {
 		m.ask(t, now)
 	}
 }
@@ -110,6 +114,8 @@ func (t *task) verdict(how How, now time.Time) Report {
 		r.State, r.Reason, r.Message = offers.Gone, offers.ReasonAgentRestarted, "its host has restarted"
 	case t.Overran:
 		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonMaxRuntime, "it ran for more than "+t.Task.MaxRuntime.String()
+	case t.Doom != nil:
+		r.State, r.Reason, r.Message = offers.Failed, t.Doom.Reason, t.Doom.Message
 	case how.Lost:
 		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonShimLost, "the process that supervised it died; what was left of it is killed"
 	case how.Never:
@@ -173,7 +179,7 @@ func (m *Machine) ask(t *task, now time.Time) {
 func (m *Machine) Next() time.Time {
 	var next time.Time
 	for _, t := range m.tasks {
-		for _, at := range [...]time.Time{t.deadline, t.resend, t.overrun()} {
+		for _, at := range [...]time.Time{t.deadline, t.resend, t.overrun(), t.check} {
 			if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 				next = at
 			}
@@ -193,6 +199,7 @@ func (m *Machine) Tick(now time.Time) {
 				m.ask(t, now)
 			}
 		}
+		m.checks(t, now)
 		if due(t.deadline, now) {
 			t.deadline = time.Time{}
 			m.ready.Signals = append(m.ready.Signals, Signal{Ref: ref, Force: true})

@@ -61,13 +61,14 @@ type Ready struct {
 	Release []offers.TaskRef // open the gate of its process
 	Abandon []offers.TaskRef // close it: the task never starts
 	Signals []Signal
+	Checks  []Launch // check their health and answer with Checked
 	Send    []wire.TaskStatus
 	Usage   bool // what devices are used has changed
 }
 
 // Empty reports whether there is nothing to do.
 func (r *Ready) Empty() bool {
-	return r.Meta == nil && !r.Durable() && len(r.Start)+len(r.Cancel)+len(r.Release)+len(r.Abandon)+len(r.Signals)+len(r.Send) == 0 && !r.Usage
+	return r.Meta == nil && !r.Durable() && len(r.Start)+len(r.Cancel)+len(r.Release)+len(r.Abandon)+len(r.Signals)+len(r.Checks)+len(r.Send) == 0 && !r.Usage
 }
 
 // Durable reports whether anything is to be written down.
@@ -203,7 +204,7 @@ func (m *Machine) finish(t *task, r Report, now time.Time) {
 		return
 	}
 	m.release(t)
-	t.Process, t.deadline = nil, time.Time{}
+	t.Process, t.deadline, t.check = nil, time.Time{}, time.Time{}
 	m.report(t, r, now)
 	if t.Orphan {
 		m.remove(t)

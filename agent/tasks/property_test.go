@@ -23,6 +23,7 @@ type world struct {
 	meta     Meta
 	disk     map[offers.TaskRef]Known
 	fetching map[offers.TaskRef]bool
+	checking map[offers.TaskRef]bool
 	gates    map[offers.TaskRef]bool // shims that wait
 	running  map[offers.TaskRef]bool
 	runs     map[offers.TaskRef]int // how often its program was started since the task was forgotten
@@ -48,7 +49,7 @@ func total() offers.Inventory {
 func newWorld(t *rapid.T) *world {
 	return &world{
 		t: t, m: New(Config{Total: total()}, Meta{}), now: time.Unix(1000, 0), outbox: newOutbox(),
-		disk: map[offers.TaskRef]Known{}, fetching: map[offers.TaskRef]bool{}, gates: map[offers.TaskRef]bool{}, running: map[offers.TaskRef]bool{},
+		disk: map[offers.TaskRef]Known{}, fetching: map[offers.TaskRef]bool{}, checking: map[offers.TaskRef]bool{}, gates: map[offers.TaskRef]bool{}, running: map[offers.TaskRef]bool{},
 		copied: map[offers.TaskRef]Known{}, runs: map[offers.TaskRef]int{}, ends: map[offers.TaskRef]offers.UpdateID{}, last: map[offers.TaskRef]offers.State{},
 	}
 }
@@ -99,6 +100,12 @@ func (w *world) settle(crash bool) {
 			w.m.Ended(ref, How{Failed: "cancelled", Reason: offers.ReasonArtifact}, w.now)
 		}
 	}
+	for _, l := range r.Checks {
+		if w.checking[l.Ref()] {
+			w.t.Fatalf("%s is checked while it is checked", l.Ref())
+		}
+		w.checking[l.Ref()] = true
+	}
 	for _, ref := range r.Abandon {
 		delete(w.gates, ref)
 		w.m.Ended(ref, How{Exit: record.Exit{Never: true}}, w.now)
@@ -148,6 +155,7 @@ func (w *world) crash() {
 	clear(w.gates)
 	w.restarted(w.disk)
 	clear(w.fetching)
+	clear(w.checking)
 	w.m = New(Config{Total: total()}, w.meta)
 	w.m.Restore(known, w.now)
 	for _, k := range known {
@@ -215,6 +223,9 @@ func (w *world) launch(t *rapid.T) {
 	if rapid.Bool().Draw(t, "artifacts") {
 		task.Artifacts = []offers.Artifact{{URI: "https://h/a"}}
 	}
+	if rapid.Bool().Draw(t, "checked") {
+		task.Health = &offers.Health{TCP: &offers.TCPPing{Port: 1}, Interval: offers.Duration(5 * time.Second), Failures: 2}
+	}
 	if rapid.Bool().Draw(t, "limited") {
 		task.MaxRuntime = offers.Duration(20 * time.Second)
 	}
@@ -231,6 +242,12 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		"stale": func(t *rapid.T) {
 			if w.meta.Term > 0 && w.m.Kill(&wire.KillTask{Term: w.meta.Term - 1, TaskRef: w.ref(t)}, w.now) == nil {
 				t.Fatal("an order of an old term was obeyed")
+			}
+		},
+		"checked": func(t *rapid.T) {
+			if ref, ok := w.some(t, w.checking); ok {
+				delete(w.checking, ref)
+				w.m.Checked(ref, rapid.SampledFrom([]string{"", "refused"}).Draw(t, "failure"), w.now)
 			}
 		},
 		"fetched": func(t *rapid.T) {
