@@ -53,6 +53,7 @@ type Agent struct {
 	starting   chan struct{} // one token for each task that is being prepared
 	checking   chan struct{} // one token for each health check
 	work       sync.WaitGroup
+	keptWhole  sync.Once // the warning that logs are not kept short
 
 	// owned by the loop
 	store     *checkpoint.Store
@@ -67,6 +68,7 @@ type Agent struct {
 	mu    sync.Mutex
 	id    offers.AgentID
 	ended map[offers.TaskRef]chan struct{} // closed when the task has ended
+	disks map[offers.TaskRef]int64         // bytes that living tasks asked for
 }
 
 // Open prepares an agent: it locks the data folder, reads the checkpoint,
@@ -79,7 +81,7 @@ func Open(c Config) (*Agent, error) {
 		config: c, log: c.Logger, attempt: wire.Attempt{Client: rand.Text()},
 		inbox: make(chan func(), 1024), stopped: make(chan struct{}), registered: make(chan struct{}),
 		collect: make(chan struct{}, 1), starting: make(chan struct{}, 4*runtime.GOMAXPROCS(0)), checking: make(chan struct{}, maxChecks),
-		preparing: map[offers.TaskRef]context.CancelCauseFunc{}, running: map[offers.TaskRef]*supervisor{}, ended: map[offers.TaskRef]chan struct{}{},
+		preparing: map[offers.TaskRef]context.CancelCauseFunc{}, running: map[offers.TaskRef]*supervisor{}, ended: map[offers.TaskRef]chan struct{}{}, disks: map[offers.TaskRef]int64{},
 	}
 	a.ending, a.end = context.WithCancelCause(context.Background())
 	if err := a.setUp(); err != nil {
@@ -220,6 +222,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	server := a.serve()
 	a.work.Go(func() { a.connect(inner) })
 	a.work.Go(a.collector)
+	a.work.Go(a.watcher)
 	a.adopt()
 	err := a.loop(ctx)
 	cancel(errors.New("the agent ends"))

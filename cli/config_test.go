@@ -155,6 +155,7 @@ func TestFileRefused(t *testing.T) {
 		{"executors: []\n", "line 1: executors: no executor is named"},
 		{"artifact_roots: [/srv, srv]\n", `line 1: artifact_roots: "srv" is not an absolute path`},
 		{"artifact_cache: 1kB\n", `line 1: artifact_cache: "1kB" is less than 1MiB`},
+		{"log_size: 1kB\n", `line 1: log_size: "1kB" is less than 64KiB`},
 		{"artifact_cache: much\n", `line 1: artifact_cache: `},
 		{"device_policy: {gpu: first}\n", `line 1: device_policy: "first" is not spread or pack`},
 		{"attributes: {rack: [a]}\n", "line 1: attributes: rack: it is one value"},
@@ -241,7 +242,7 @@ func TestKeysAreFlags(t *testing.T) {
 		}
 		seen[o.name] = true
 	}
-	for _, key := range strings.Fields("name data_dir http raft bootstrap_expect join placement rings offer_timeout agent_timeout agent_removal.rate agent_removal.burst fair_share.exclude auth.required tls.cert tls.key tls.ca masters resources attributes device_policy executors artifact_roots artifact_cache") {
+	for _, key := range strings.Fields("name data_dir http raft bootstrap_expect join placement rings offer_timeout agent_timeout agent_removal.rate agent_removal.burst fair_share.exclude auth.required tls.cert tls.key tls.ca masters resources attributes device_policy executors artifact_roots artifact_cache log_size sandbox_age") {
 		if !seen[key] {
 			t.Errorf("the key %s is missing", key)
 		}

@@ -57,6 +57,26 @@ func TestHealthOfAFrameworksTask(t *testing.T) {
 	}
 }
 
+// TestDiskOfAFrameworksTask holds that a task ends that takes more of the disk
+// than it asked for, while its log may be longer.
+func TestDiskOfAFrameworksTask(t *testing.T) {
+	ctx, client, _ := ofDev(t, "--log-size", "64KiB")
+	room := small
+	room.Amounts[offers.Disk] = 2 << 20
+	chatty := offers.Task{ID: "chatty", Resources: room, Command: &offers.Command{Shell: "for n in 1 2 3 4; do yes | head -c 1000000; sleep 1.5; done"}}
+	greedy := offers.Task{ID: "greedy", Resources: room, Command: &offers.Command{Shell: "head -c 4000000 /dev/zero > big; sleep 1000"}}
+	results, err := framework.RunBatch(ctx, client, []offers.Task{chatty, greedy}, framework.BatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := results[0].Status; s.State != offers.Finished {
+		t.Errorf("the one with the long log ended as %+v", s)
+	}
+	if s := results[1].Status; s.State != offers.Failed || s.Reason != offers.ReasonDiskLimit {
+		t.Errorf("the one with the large file ended as %+v", s)
+	}
+}
+
 func ask(t *testing.T, address, path string) string {
 	t.Helper()
 	answer, err := http.Get("http://" + address + path)

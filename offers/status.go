@@ -61,6 +61,7 @@ const (
 	ReasonMaxRuntime     = "max_runtime"     // ran longer than it was allowed
 	ReasonHealth         = "health"          // failed its health checks
 	ReasonMemoryLimit    = "memory_limit"    // killed by the kernel for memory
+	ReasonDiskLimit      = "disk_limit"      // its sandbox took more of the disk than it asked for
 	ReasonStart          = "start_failed"    // its program could not be started
 	ReasonArtifact       = "artifact"        // one of its artifacts could not be fetched
 	ReasonAgentLost      = "agent_lost"      // its agent was removed or replaced

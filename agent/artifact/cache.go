@@ -185,6 +185,17 @@ func (c *cache) unname(b *blob, key string) {
 	}
 }
 
+// Shrink gives up what nobody uses at the moment.
+func (s *Store) Shrink() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.cache.blobs {
+		if b.pins == 0 {
+			s.cache.drop(b)
+		}
+	}
+}
+
 // trim removes what was not used for the longest time until the rest fits.
 func (c *cache) trim() {
 	if c.total <= c.most {

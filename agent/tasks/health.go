@@ -15,7 +15,13 @@ type Doom struct {
 	Message string
 }
 
-// doom ends a task for its own fault.
+// Doom ends a task for its own fault.
+func (m *Machine) Doom(ref offers.TaskRef, d Doom, now time.Time) {
+	if t, known := m.tasks[ref]; known {
+		m.doom(t, d, now)
+	}
+}
+
 func (m *Machine) doom(t *task, d Doom, now time.Time) {
 	if t.ended() || t.leaving() {
 		return
