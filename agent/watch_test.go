@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,6 +79,29 @@ func TestLongLogs(t *testing.T) {
 		if s := l.end(id); s.State != offers.Failed || s.ExitCode == nil || *s.ExitCode != 7 {
 			t.Errorf("%s ended as %+v", id, s)
 		}
+	}
+}
+
+// TestOutputEndsNoTask holds that a task may write more than it asked of the
+// disk where all of its output is kept otherwise.
+func TestOutputEndsNoTask(t *testing.T) {
+	m, dir := newMaster(t), t.TempDir()
+	h := run(t, config(t, dir, m))
+	l, _ := m.welcome("a1", 1)
+	const steps, each = 4, 2_000_000
+	task := shell("t", "for n in 1 2 3 4; do yes | head -c 2000000; while [ ! -e go$n ]; do sleep 0.05; done; done")
+	task.Resources.Amounts[offers.Disk] = 4 << 20
+	l.launch(1, task)
+	for n := 1; n <= steps; n++ {
+		eventually(t, "the log is not shortened", func() bool {
+			_, text := get(t, h, "/v1/sandbox/f1/t/logs", "")
+			_, last := get(t, h, fmt.Sprint("/v1/sandbox/f1/t/logs?offset=", n*each-2), "")
+			return len(last) == 2 && len(text) < 1_400_000
+		})
+		touch(t, filepath.Join(sandboxOf(dir, "t"), fmt.Sprint("go", n)))
+	}
+	if s := l.end("t"); s.State != offers.Finished {
+		t.Errorf("it ended as %+v", s)
 	}
 }
 

@@ -315,6 +315,21 @@ func TestBeside(t *testing.T) {
 	if err := p.Beside(t.Context(), absent); err == nil || err.Error() != "/absent could not be started" {
 		t.Error(err)
 	}
+	if err := p.Beside(t.Context(), b.spec(t, "sleep 1000 & echo $! > left")); err != nil {
+		t.Error(err)
+	}
+	left, err := strconv.Atoi(b.await(t, "left"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
+		if id, err := record.Identify(left); err != nil || !id.Alive() {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("what a program beside the task left goes on")
+		}
+	}
 	why := errors.New("too long")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, why)
 	defer cancel()
