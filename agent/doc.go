@@ -20,7 +20,7 @@
 //
 // Neighbours: agent/seek finds the master that leads, offers/wire carries the
 // protocol, offers/door decides who may read; agent/inventory, agent/limits,
-// agent/process, agent/artifact, agent/sandbox and agent/checkpoint each do one
-// thing for this package and do not know it. agent/simulated runs the same
-// machine without a host.
+// agent/process, agent/artifact, agent/health, agent/sandbox and
+// agent/checkpoint each do one thing for this package and do not know it.
+// agent/simulated runs the same machine without a host.
 package agent
