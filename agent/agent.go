@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
 
+	"github.com/ringmaster-project/ringmaster/agent/artifact"
 	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
 	"github.com/ringmaster-project/ringmaster/agent/limits"
@@ -37,30 +38,37 @@ type Agent struct {
 	lock      *os.File
 	limits    *limits.Limits
 	executor  *process.Executor
+	artifacts *artifact.Store
 	sandboxes *sandbox.Store
 	adopted   []tasks.Known // whose shims are to be found again
 	from      uint64        // epoch of the checkpoint that was found
 
 	// shared
-	inbox      chan func()   // what the loop is to do; senders wait for it
-	stopped    chan struct{} // closed when the loop takes nothing any more
+	inbox      chan func()     // what the loop is to do; senders wait for it
+	stopped    chan struct{}   // closed when the loop takes nothing any more
+	ending     context.Context // ends then too
+	end        context.CancelCauseFunc
 	registered chan struct{} // closed at the first registration
 	collect    chan struct{} // wakes the collector; one wake-up is enough
 	starting   chan struct{} // one token for each task that is being prepared
+	checking   chan struct{} // one token for each health check
 	work       sync.WaitGroup
+	keptWhole  sync.Once // the warning that logs are not kept short
 
 	// owned by the loop
-	store   *checkpoint.Store
-	machine *tasks.Machine
-	running map[offers.TaskRef]*supervisor
-	session *session      // nil while no master listens
-	attempt wire.Attempt  // the last connection
-	known   bool          // registered is closed
-	held    chan struct{} // not nil: the connector waits for its close
+	store     *checkpoint.Store
+	machine   *tasks.Machine
+	preparing map[offers.TaskRef]context.CancelCauseFunc
+	running   map[offers.TaskRef]*supervisor
+	session   *session      // nil while no master listens
+	attempt   wire.Attempt  // the last connection
+	known     bool          // registered is closed
+	held      chan struct{} // not nil: the connector waits for its close
 
 	mu    sync.Mutex
 	id    offers.AgentID
 	ended map[offers.TaskRef]chan struct{} // closed when the task has ended
+	disks map[offers.TaskRef]int64         // bytes that living tasks asked for
 }
 
 // Open prepares an agent: it locks the data folder, reads the checkpoint,
@@ -72,10 +80,12 @@ func Open(c Config) (*Agent, error) {
 	a := &Agent{
 		config: c, log: c.Logger, attempt: wire.Attempt{Client: rand.Text()},
 		inbox: make(chan func(), 1024), stopped: make(chan struct{}), registered: make(chan struct{}),
-		collect: make(chan struct{}, 1), starting: make(chan struct{}, 4*runtime.GOMAXPROCS(0)),
-		running: map[offers.TaskRef]*supervisor{}, ended: map[offers.TaskRef]chan struct{}{},
+		collect: make(chan struct{}, 1), starting: make(chan struct{}, 4*runtime.GOMAXPROCS(0)), checking: make(chan struct{}, maxChecks),
+		preparing: map[offers.TaskRef]context.CancelCauseFunc{}, running: map[offers.TaskRef]*supervisor{}, ended: map[offers.TaskRef]chan struct{}{}, disks: map[offers.TaskRef]int64{},
 	}
+	a.ending, a.end = context.WithCancelCause(context.Background())
 	if err := a.setUp(); err != nil {
+		a.end(err)
 		a.release()
 		return nil, fmt.Errorf("agent: %w", err)
 	}
@@ -113,6 +123,10 @@ func (a *Agent) setUp() error {
 		a.limits = limits.Open(filepath.Join(a.config.CgroupRoot, groupName(dir)), a.log)
 	}
 	if a.executor, err = process.New(a.config.Shim, filepath.Join(dir, "run"), a.limits); err != nil {
+		return err
+	}
+	a.artifacts, err = artifact.Open(artifact.Config{Dir: filepath.Join(dir, "artifacts"), Roots: a.config.ArtifactRoots, Size: a.config.ArtifactCache})
+	if err != nil {
 		return err
 	}
 	if err := a.listen(); err != nil {
@@ -208,10 +222,12 @@ func (a *Agent) Run(ctx context.Context) error {
 	server := a.serve()
 	a.work.Go(func() { a.connect(inner) })
 	a.work.Go(a.collector)
+	a.work.Go(a.watcher)
 	a.adopt()
 	err := a.loop(ctx)
 	cancel(errors.New("the agent ends"))
 	close(a.stopped)
+	a.end(errors.New("the agent ends"))
 	for _, s := range a.running {
 		s.process.Close()
 	}
@@ -240,6 +256,9 @@ func (a *Agent) release() {
 		if err := a.store.Close(); err != nil {
 			a.log.Error("close the checkpoint", "error", err)
 		}
+	}
+	if a.artifacts != nil {
+		a.artifacts.Close()
 	}
 	if a.limits != nil {
 		a.limits.Close()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -26,6 +27,10 @@ type Config struct {
 	KillTasksOnClose bool                     // end the tasks when Run ends
 	CgroupRoot       string                   // of the tasks' cgroups in each hierarchy; "" means ringmaster, "none" no limits
 	RuntimeDir       string                   // holds what must not outlive the host's run; "" means /dev/shm
+	ArtifactRoots    []string                 // folders that file URIs of artifacts may read, whoever's the task is
+	ArtifactCache    int64                    // bytes of artifacts that are kept, and of the largest that is fetched; 0 means 10 GiB
+	LogSize          int64                    // bytes that are kept of each of a task's logs; 0 means all
+	SandboxAge       time.Duration            // after which sandboxes of ended tasks go; 0 means a week
 	Door             *door.Door
 	Logger           hclog.Logger
 }
@@ -61,6 +66,9 @@ func (c *Config) validate() error {
 	}
 	if c.CgroupRoot == "" {
 		c.CgroupRoot = "ringmaster"
+	}
+	if c.SandboxAge == 0 {
+		c.SandboxAge = 7 * 24 * time.Hour
 	}
 	return nil
 }

@@ -13,13 +13,14 @@
 //
 // Goroutines, all waited for by Run: the loop, one connector (dials and reads
 // the master), one HTTP server for sandboxes, one collector of old sandboxes,
-// and one supervisor a task, parked until its shim ends. When Run returns,
-// tasks go on under their shims and the next run finds them (see
-// agent/process), unless the configuration says that the agent ends its own.
+// one watcher of the others, and one supervisor a task, parked until its shim
+// ends. When Run returns, tasks go on under their shims and the next run finds
+// them (see agent/process), unless the configuration says that the agent ends
+// its own.
 //
 // Neighbours: agent/seek finds the master that leads, offers/wire carries the
 // protocol, offers/door decides who may read; agent/inventory, agent/limits,
-// agent/process, agent/sandbox and agent/checkpoint each do one thing for this
-// package and do not know it. agent/simulated runs the same machine without a
-// host.
+// agent/process, agent/artifact, agent/health, agent/sandbox and
+// agent/checkpoint each do one thing for this package and do not know it.
+// agent/simulated runs the same machine without a host.
 package agent

@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/agent/artifact"
 	"github.com/ringmaster-project/ringmaster/agent/limits"
 	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
@@ -25,25 +27,32 @@ type supervisor struct {
 
 // start prepares a task's process, apart from the loop.
 func (a *Agent) start(l tasks.Launch) {
+	ref := l.Ref()
+	ctx, cancel := context.WithCancelCause(a.ending)
+	a.preparing[ref] = cancel
 	a.work.Go(func() {
+		defer cancel(nil)
 		select {
 		case a.starting <- struct{}{}:
 		case <-a.stopped:
 			return
 		}
-		p, spec, err := a.prepare(l)
+		p, spec, err := a.prepare(ctx, l)
 		<-a.starting
-		ref := l.Ref()
 		if err != nil {
-			a.post(func() { a.finish(ref, tasks.How{Failed: err.Error()}) })
+			how := tasks.How{Failed: err.Error()}
+			if errors.As(err, new(unfetched)) {
+				how.Reason = offers.ReasonArtifact
+			}
+			a.post(func() { a.finish(ref, how) })
 			return
 		}
 		a.supervise(ref, p, spec)
 	})
 }
 
-// prepare makes the sandbox and starts the shim behind its gate.
-func (a *Agent) prepare(l tasks.Launch) (*process.Process, record.Spec, error) {
+// prepare makes the sandbox, fills it, and starts the shim behind its gate.
+func (a *Agent) prepare(ctx context.Context, l tasks.Launch) (*process.Process, record.Spec, error) {
 	who, err := accountOf(l)
 	if err != nil {
 		return nil, record.Spec{}, err
@@ -51,6 +60,11 @@ func (a *Agent) prepare(l tasks.Launch) (*process.Process, record.Spec, error) {
 	dir, err := a.sandboxes.Create(l.Ref(), who.user, l.Task.Command.Dir)
 	if err != nil {
 		return nil, record.Spec{}, err
+	}
+	if len(l.Task.Artifacts) > 0 {
+		if err := a.fill(ctx, l, who, dir); err != nil {
+			return nil, record.Spec{}, err
+		}
 	}
 	spec, err := specOf(l, a.ID(), who, dir)
 	if err != nil {
@@ -61,11 +75,28 @@ func (a *Agent) prepare(l tasks.Launch) (*process.Process, record.Spec, error) {
 	return p, spec, err
 }
 
+// unfetched is why a task's artifacts are not there.
+type unfetched struct{ error }
+
+// fill fetches a task's artifacts. That may take long, and other tasks start
+// meanwhile.
+func (a *Agent) fill(ctx context.Context, l tasks.Launch, who account, dir string) error {
+	<-a.starting
+	err := a.artifacts.Stage(ctx, l.Task.Artifacts, artifact.Target{Dir: dir, Owner: who.user, Disk: l.Task.Resources.Amounts[offers.Disk]})
+	a.starting <- struct{}{}
+	if err != nil {
+		return unfetched{err}
+	}
+	a.post(func() { a.machine.Staged(l.Ref(), time.Now()) })
+	return nil
+}
+
 // supervise takes a prepared process to its end. The gate opens, or closes for
 // good, when the loop says so.
 func (a *Agent) supervise(ref offers.TaskRef, p *process.Process, spec record.Spec) {
 	s := &supervisor{process: p, gate: make(chan bool, 1)}
 	told := a.post(func() {
+		delete(a.preparing, ref)
 		a.running[ref] = s
 		a.machine.Prepared(ref, p.Identity(), time.Now())
 	})
@@ -118,6 +149,7 @@ func (a *Agent) await(ref offers.TaskRef, p *process.Process) {
 
 // finish is the end of a task's process, in the loop.
 func (a *Agent) finish(ref offers.TaskRef, how tasks.How) {
+	delete(a.preparing, ref)
 	delete(a.running, ref)
 	a.machine.Ended(ref, how, time.Now())
 }

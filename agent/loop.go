@@ -88,6 +88,11 @@ func (a *Agent) act() error {
 		for _, l := range r.Start {
 			a.start(l)
 		}
+		for _, ref := range r.Cancel {
+			if cancel := a.preparing[ref]; cancel != nil {
+				cancel(errors.New("it was told to end"))
+			}
+		}
 		for _, ref := range r.Abandon {
 			a.running[ref].gate <- false
 		}
@@ -95,6 +100,9 @@ func (a *Agent) act() error {
 			a.running[ref].gate <- true
 		}
 		a.signal(r.Signals)
+		for _, l := range r.Checks {
+			a.check(l)
+		}
 		if r.Usage {
 			a.sendUsage()
 		}
@@ -119,6 +127,9 @@ func (a *Agent) commit(r *tasks.Ready) error {
 		a.id = r.Meta.Agent
 		a.mu.Unlock()
 	}
+	for _, l := range r.Launched {
+		a.limitDisk(l)
+	}
 	for ref, p := range change.Progress {
 		a.follow(ref, p.State.Terminal())
 	}
@@ -126,6 +137,13 @@ func (a *Agent) commit(r *tasks.Ready) error {
 		a.forget(ref)
 	}
 	return nil
+}
+
+// limitDisk notes what a task may take of the disk while it lives.
+func (a *Agent) limitDisk(l tasks.Launch) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.disks[l.Ref()] = l.Task.Resources.Amounts[offers.Disk]
 }
 
 // follow lets readers of a task's log know whether more may come.
@@ -139,6 +157,7 @@ func (a *Agent) follow(ref offers.TaskRef, ended bool) {
 	case living && ended:
 		close(done)
 		delete(a.ended, ref)
+		delete(a.disks, ref)
 	}
 }
 
@@ -148,7 +167,7 @@ func (a *Agent) forget(ref offers.TaskRef) {
 	if err := a.executor.Forget(ref.String()); err != nil {
 		a.log.Warn("something of a forgotten task is left", "task", ref.String(), "error", err)
 	}
-	a.sandboxes.Forgotten(ref)
+	a.sandboxes.Forgotten(ref, time.Now())
 	select {
 	case a.collect <- struct{}{}:
 	default: // it is awake
@@ -180,22 +199,6 @@ func (a *Agent) settled() {
 	if a.held != nil && a.machine.Orphans() == 0 {
 		close(a.held)
 		a.held = nil
-	}
-}
-
-// collector removes old sandboxes, which may take long.
-func (a *Agent) collector() {
-	for {
-		if n, err := a.sandboxes.Collect(); err != nil {
-			a.log.Warn("an old sandbox is left", "error", err)
-		} else if n > 0 {
-			a.log.Debug("old sandboxes removed", "count", n)
-		}
-		select {
-		case <-a.collect:
-		case <-a.stopped:
-			return
-		}
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
+// keepSandboxes is how many folders of forgotten tasks stay.
+const keepSandboxes = 500
+
 // recover brings the machine to where the last run left it, and ends every
 // task that is not in the checkpoint.
 func (a *Agent) recover(now time.Time) error {
@@ -31,6 +34,7 @@ func (a *Agent) recover(now time.Time) error {
 		known[ref] = true
 		if !k.Progress.State.Terminal() {
 			a.ended[ref] = make(chan struct{})
+			a.limitDisk(k.Launch)
 		}
 		if !k.Progress.State.Terminal() && k.Progress.Process != nil {
 			keep[ref.String()] = true
@@ -42,7 +46,7 @@ func (a *Agent) recover(now time.Time) error {
 		a.log.Warn("something of earlier tasks is left", "error", err)
 	}
 	a.lose(content, strangers(unended, known), now)
-	a.sandboxes, err = sandbox.Open(filepath.Join(a.config.DataDir, "sandboxes"), sandbox.Keep, known)
+	a.sandboxes, err = sandbox.Open(filepath.Join(a.config.DataDir, "sandboxes"), sandbox.Keep{Count: keepSandboxes, Age: a.config.SandboxAge}, known)
 	return err
 }
 

@@ -81,6 +81,8 @@ resources: cpus=16,mem=64GiB,gpu=4x24GiB
 attributes: {rack: r1, zone: a, slot: 007}
 device_policy: {gpu: spread}
 executors: [process]
+artifact_roots: [/srv, /opt/models]
+artifact_cache: 2GiB
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +92,7 @@ executors: [process]
 	want.resources = "cpus=16,mem=64GiB,gpu=4x24GiB"
 	want.attributes = map[string]string{"rack": "r1", "zone": "a", "slot": "007"}
 	want.policies = map[string]offers.Policy{"gpu": offers.Spread}
+	want.roots, want.cache = []string{"/srv", "/opt/models"}, 2<<30
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
 	}
@@ -150,7 +153,10 @@ func TestFileRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"executors: [docker]\n", "line 1: executors: docker is not supported by this version"},
 		{"executors: []\n", "line 1: executors: no executor is named"},
-		{"artifact_roots: [/srv]\n", "line 1: artifact_roots is not supported by this version"},
+		{"artifact_roots: [/srv, srv]\n", `line 1: artifact_roots: "srv" is not an absolute path`},
+		{"artifact_cache: 1kB\n", `line 1: artifact_cache: "1kB" is less than 1MiB`},
+		{"log_size: 1kB\n", `line 1: log_size: "1kB" is less than 64KiB`},
+		{"artifact_cache: much\n", `line 1: artifact_cache: `},
 		{"device_policy: {gpu: first}\n", `line 1: device_policy: "first" is not spread or pack`},
 		{"attributes: {rack: [a]}\n", "line 1: attributes: rack: it is one value"},
 		{"raft: 127.0.0.1:1\n", "line 1: unknown key raft"},
@@ -236,7 +242,7 @@ func TestKeysAreFlags(t *testing.T) {
 		}
 		seen[o.name] = true
 	}
-	for _, key := range strings.Fields("name data_dir http raft bootstrap_expect join placement rings offer_timeout agent_timeout agent_removal.rate agent_removal.burst fair_share.exclude auth.required tls.cert tls.key tls.ca masters resources attributes device_policy executors") {
+	for _, key := range strings.Fields("name data_dir http raft bootstrap_expect join placement rings offer_timeout agent_timeout agent_removal.rate agent_removal.burst fair_share.exclude auth.required tls.cert tls.key tls.ca masters resources attributes device_policy executors artifact_roots artifact_cache log_size sandbox_age") {
 		if !seen[key] {
 			t.Errorf("the key %s is missing", key)
 		}

@@ -55,6 +55,10 @@ func agentOnly() []option {
 		{name: "attributes", usage: "`K=V,...` that constraints see", pairs: setAttributes},
 		{name: "device_policy", usage: "spread or pack, or `CLASS=POLICY,...`", shown: "pack", pairs: devicePolicies},
 		{name: "executors", usage: "`EXECUTORS,...` that run tasks; this version has process", shown: "process", list: executors},
+		{name: "artifact_roots", usage: "`FOLDERS,...` that every task may fetch artifacts from with file URIs", shown: "none", list: artifactRoots},
+		{name: "log_size", usage: "`SIZE` that is kept of each of a task's logs; 0 keeps all", shown: "100MiB", text: logSize},
+		{name: "sandbox_age", usage: "`TIME` after which sandboxes of ended tasks go, if not before", shown: "168h", text: span(func(s *settings) *time.Duration { return &s.sandboxAge })},
+		{name: "artifact_cache", usage: "`SIZE` of fetched artifacts that are kept, and of the largest that is fetched", shown: "10GiB", text: artifactCache},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -47,6 +48,10 @@ type settings struct {
 	resources  string
 	attributes map[string]string
 	policies   map[string]offers.Policy // by class; "" is the default for all
+	roots      []string                 // that file URIs of artifacts may read
+	cache      int64                    // bytes of artifacts; 0 is the agent's default
+	logSize    int64
+	sandboxAge time.Duration
 }
 
 func masterDefaults() *settings {
@@ -57,17 +62,19 @@ func masterDefaults() *settings {
 	}
 }
 
+const defaultLogSize = 100 << 20
+
 func agentDefaults() *settings {
 	return &settings{
 		name: hostname(), dataDir: "/var/lib/ringmaster-agent", http: "127.0.0.1:0", logLevel: "info",
-		masters: []string{defaultMasters},
+		masters: []string{defaultMasters}, logSize: defaultLogSize,
 	}
 }
 
 // devDefaults are a master's; the agent beside it listens where it likes.
 func devDefaults() *settings {
 	s := masterDefaults()
-	s.dataDir, s.raft, s.logLevel = "", "127.0.0.1:0", "warn"
+	s.dataDir, s.raft, s.logLevel, s.logSize = "", "127.0.0.1:0", "warn", defaultLogSize
 	return s
 }
 
@@ -218,6 +225,34 @@ func kindName(k string) bool {
 		return false
 	}
 	return strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
+
+func artifactRoots(s *settings, folders []string) error {
+	for _, f := range folders {
+		if !filepath.IsAbs(f) {
+			return fmt.Errorf("%q is not an absolute path", f)
+		}
+	}
+	s.roots = folders
+	return nil
+}
+
+func logSize(s *settings, text string) error {
+	size, err := offers.ParseSize(text)
+	if err == nil && size != 0 && size < 64<<10 {
+		err = fmt.Errorf("%q is less than 64KiB; 0 keeps all", text)
+	}
+	s.logSize = size
+	return err
+}
+
+func artifactCache(s *settings, text string) error {
+	size, err := offers.ParseSize(text)
+	if err == nil && size < 1<<20 {
+		err = fmt.Errorf("%q is less than 1MiB", text)
+	}
+	s.cache = size
+	return err
 }
 
 func setAttributes(s *settings, m map[string]string) error {

@@ -176,7 +176,7 @@ func newPicture(t testing.TB) *picture {
 	room.Claim(held)
 	return &picture{
 		State: s, Term: 7, AgentOnline: map[offers.AgentID]bool{near.ID: true}, Connected: map[offers.FrameworkID]bool{batch.ID: true},
-		Reports: lead.ReportsOf(map[offers.TaskRef]offers.Status{{Framework: batch.ID, Task: "t1"}: {Task: "t1", State: offers.Running, Devices: grant, Started: dawn.Add(2 * time.Minute), Time: dawn.Add(2 * time.Minute)}}),
+		Reports: lead.ReportsOf(map[offers.TaskRef]offers.Status{{Framework: batch.ID, Task: "t1"}: {Task: "t1", State: offers.Running, Healthy: new(true), Devices: grant, Started: dawn.Add(2 * time.Minute), Time: dawn.Add(2 * time.Minute)}}),
 		Match: &match.View{
 			Agents:     []match.AgentView{{ID: near.ID, Online: true, Used: used, Offered: held, Free: room.Rest(), Devices: room.Classes()}},
 			Frameworks: map[offers.FrameworkID]match.FrameworkView{batch.ID: {Used: used.Amounts, Offered: held.Amounts, Share: 0.25, Dominant: "gpu", Demands: 2}},

@@ -23,6 +23,7 @@ type shownTask struct {
 	Devices   map[string][]offers.Grant `json:"devices"`
 	ExitCode  *int                      `json:"exit_code,omitempty"`
 	Signal    string                    `json:"signal,omitempty"`
+	Healthy   *bool                     `json:"healthy,omitempty"`
 	Reason    string                    `json:"reason,omitempty"`
 	Message   string                    `json:"message,omitempty"`
 	Labels    map[string]string         `json:"labels,omitempty"`
@@ -48,7 +49,7 @@ func (p *picture) showTask(t *state.Task) any {
 	out := shownTask{
 		ID: t.Spec.ID, Name: t.Spec.Name, Framework: t.Framework, Agent: t.Agent, Role: t.Role, State: status.State,
 		Resources: taskResources{cores(a[offers.CPUs]), a[offers.Mem], a[offers.Disk], a[offers.Bandwidth], t.Holding.Ports, t.Spec.Resources.Devices},
-		Devices:   status.Devices, ExitCode: status.ExitCode, Signal: status.Signal, Reason: status.Reason, Message: status.Message,
+		Devices:   status.Devices, ExitCode: status.ExitCode, Signal: status.Signal, Healthy: status.Healthy, Reason: status.Reason, Message: status.Message,
 		Labels: t.Spec.Labels, Killed: t.Kill != nil && t.End == nil, Created: moment(t.Created), Started: moment(status.Started),
 	}
 	if out.Devices == nil {

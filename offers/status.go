@@ -59,8 +59,11 @@ const (
 	ReasonBadTask        = "bad_task"        // malformed
 	ReasonTooLarge       = "too_large"       // larger than its offer
 	ReasonMaxRuntime     = "max_runtime"     // ran longer than it was allowed
+	ReasonHealth         = "health"          // failed its health checks
 	ReasonMemoryLimit    = "memory_limit"    // killed by the kernel for memory
+	ReasonDiskLimit      = "disk_limit"      // its sandbox took more of the disk than it asked for
 	ReasonStart          = "start_failed"    // its program could not be started
+	ReasonArtifact       = "artifact"        // one of its artifacts could not be fetched
 	ReasonAgentLost      = "agent_lost"      // its agent was removed or replaced
 	ReasonAgentAway      = "agent_away"      // its agent does not answer
 	ReasonAgentRestarted = "agent_restarted" // its host restarted, or its agent came back not knowing all that ran
@@ -81,7 +84,8 @@ type Status struct {
 	Reason   string             `json:"reason,omitempty"`
 	Message  string             `json:"message,omitempty"`
 	ExitCode *int               `json:"exit_code,omitempty"`
-	Signal   string             `json:"signal,omitempty"` // "SIGKILL"
+	Signal   string             `json:"signal,omitempty"`  // "SIGKILL"
+	Healthy  *bool              `json:"healthy,omitempty"` // how its last health check went, while it runs; nil before the first
 	Devices  map[string][]Grant `json:"devices,omitempty"`
 	Address  string             `json:"address,omitempty"` // host of the agent
 	Started  time.Time          `json:"started,omitzero"`  // when its process began; zero before that

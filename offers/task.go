@@ -17,8 +17,8 @@ type Task struct {
 	Resources  Resources         `json:"resources"`
 	Command    *Command          `json:"command,omitempty"`
 	Container  json.RawMessage   `json:"container,omitempty"`
-	Artifacts  json.RawMessage   `json:"artifacts,omitempty"`
-	Health     json.RawMessage   `json:"health,omitempty"`
+	Artifacts  []Artifact        `json:"artifacts,omitempty"`
+	Health     *Health           `json:"health,omitempty"`
 	KillGrace  Duration          `json:"kill_grace,omitempty"`  // from SIGTERM to SIGKILL; 0 means DefaultKillGrace
 	MaxRuntime Duration          `json:"max_runtime,omitempty"` // 0 means no limit
 	Labels     map[string]string `json:"labels,omitempty"`
@@ -72,8 +72,16 @@ func (t *Task) Validate() error {
 	if err := t.Resources.Validate(); err != nil {
 		return fmt.Errorf("task %s: resources: %w", t.ID, err)
 	}
-	if given(t.Container) || given(t.Artifacts) || given(t.Health) {
-		return fmt.Errorf("task %s: container, artifacts and health are not supported by this version", t.ID)
+	if given(t.Container) {
+		return fmt.Errorf("task %s: container is not supported by this version", t.ID)
+	}
+	if t.Health != nil {
+		if err := t.Health.validate(t.Resources.Ports); err != nil {
+			return fmt.Errorf("task %s: health%w", t.ID, err)
+		}
+	}
+	if err := validArtifacts(t.Artifacts); err != nil {
+		return fmt.Errorf("task %s: %w", t.ID, err)
 	}
 	if t.Command == nil {
 		return fmt.Errorf("task %s: command is missing", t.ID)

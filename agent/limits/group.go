@@ -17,9 +17,22 @@ func (g *Group) Add(pid int) error {
 	if g == nil {
 		return nil
 	}
+	return g.put(pid, g.shim)
+}
+
+// AddToTask puts a process where the task itself is.
+func (g *Group) AddToTask(pid int) error {
+	if g == nil {
+		return nil
+	}
+	return g.put(pid, g.leaf)
+}
+
+// put puts a process into a leaf, or the whole group where that has none.
+func (g *Group) put(pid int, leaf string) error {
 	folders := g.folders
-	if g.shim != "" {
-		folders = []string{g.shim}
+	if leaf != "" {
+		folders = []string{leaf}
 	}
 	for _, folder := range folders {
 		if err := os.WriteFile(filepath.Join(folder, "cgroup.procs"), strconv.AppendInt(nil, int64(pid), 10), 0); err != nil {

@@ -1,6 +1,7 @@
 package process_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -280,5 +281,67 @@ func BenchmarkPrepareReleaseWait(b *testing.B) {
 		if _, err := x.start(b, "exit 0", limits.Need{CPUs: 100, Mem: 64 << 20, Processes: 64}).Wait(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestBeside runs programs beside a task: in its cgroups, as the user that is
+// asked for, and never longer than it is allowed.
+func TestBeside(t *testing.T) {
+	b := newBench(t)
+	p := b.start(t, "cat /proc/self/cgroup > task; echo >> task; sleep 1000", limits.Need{Mem: 128 << 20, Processes: 100})
+	defer func() {
+		p.Kill()
+		if _, err := p.Wait(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for script, want := range map[string]string{
+		"exit 0": "", "exit 3": "the command ended with exit code 3", "kill -9 $$": "the command ended with signal: killed",
+		"cat /proc/self/cgroup > beside; echo >> beside": "", "pwd > where": "", "[ $(cat /proc/self/oom_score_adj) -ge 500 ]": "",
+	} {
+		err := p.Beside(t.Context(), b.spec(t, script))
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: %v, want %q", script, err, want)
+		}
+	}
+	if of, beside := b.await(t, "task"), b.await(t, "beside"); of != beside {
+		t.Errorf("the task is in\n%s\nand what ran beside it was in\n%s", of, beside)
+	}
+	if got := b.await(t, "where"); got != b.dir {
+		t.Errorf("it ran in %s", got)
+	}
+	absent := b.spec(t, "")
+	absent.Path = "/absent"
+	if err := p.Beside(t.Context(), absent); err == nil || err.Error() != "/absent could not be started" {
+		t.Error(err)
+	}
+	if err := p.Beside(t.Context(), b.spec(t, "sleep 1000 & echo $! > left")); err != nil {
+		t.Error(err)
+	}
+	left, err := strconv.Atoi(b.await(t, "left"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
+		if id, err := record.Identify(left); err != nil || !id.Alive() {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("what a program beside the task left goes on")
+		}
+	}
+	why := errors.New("too long")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, why)
+	defer cancel()
+	if err := p.Beside(ctx, b.spec(t, "sleep 1000 & wait")); err != why {
+		t.Error(err)
+	}
+	if os.Getuid() != 0 {
+		return
+	}
+	as := b.spec(t, "[ \"$(id -u):$(id -g):$(id -G)\" = '1234:99:99 7' ]")
+	as.Dir, as.User = "/", &record.User{UID: 1234, GID: 99, Groups: []uint32{7}}
+	if err := p.Beside(t.Context(), as); err != nil {
+		t.Error(err)
 	}
 }

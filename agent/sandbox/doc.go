@@ -6,6 +6,8 @@
 //	DIR/<framework>/<task>/stdout    what it wrote
 //	DIR/<framework>/<task>/stderr
 //
-// Folders of tasks that are forgotten stay until newer ones push them out. It
-// starts no goroutine; [Store.Collect] is called by one.
+// Folders of tasks that are forgotten stay until newer ones push them out, they
+// have become old, or the disk is nearly full. Logs that have become too long
+// lose their beginnings, see [Store.TrimLogs]; offsets in them stay what they
+// were. It starts no goroutine; [Store.Collect] and TrimLogs are called by one.
 package sandbox

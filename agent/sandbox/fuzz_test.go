@@ -20,7 +20,7 @@ func FuzzServeFile(f *testing.F) {
 	const secret = "what nobody may read"
 	f.Fuzz(func(t *testing.T, path, span string) {
 		dir := t.TempDir()
-		s, err := sandbox.Open(filepath.Join(dir, "boxes"), 1, nil)
+		s, err := sandbox.Open(filepath.Join(dir, "boxes"), sandbox.Keep{Count: 1}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,24 +27,20 @@ type Entry struct {
 // follows one.
 const pollEvery = 200 * time.Millisecond
 
-// ServeLog sends the bytes of a task's stdout or stderr from offset on. With
-// follow it goes on until ended is closed and everything was sent, or the
-// reader leaves. An error is of before the first byte.
+// ServeLog sends the bytes of a task's stdout or stderr from offset on, but for
+// those that were given up. With follow it goes on until ended is closed and
+// everything was sent, or the reader leaves. An error is of before the first
+// byte.
 func (s *Store) ServeLog(w http.ResponseWriter, r *http.Request, ref offers.TaskRef, stream string, offset int64, ended <-chan struct{}) error {
 	f, err := s.open(ref, stream)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		return err
-	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	send := func() bool {
-		_, err := io.Copy(w, f)
-		return err == nil && http.NewResponseController(w).Flush() == nil
-	}
+	from := &log{f: f, at: offset}
+	send := func() bool { return from.sendAll(w) }
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for send() {
@@ -58,6 +54,22 @@ func (s *Store) ServeLog(w http.ResponseWriter, r *http.Request, ref offers.Task
 		}
 	}
 	return nil
+}
+
+// sendAll sends what is there now and reports whether the reader still reads.
+func (l *log) sendAll(w http.ResponseWriter) bool {
+	for {
+		data, err := l.next()
+		if err == io.EOF {
+			return http.NewResponseController(w).Flush() == nil
+		}
+		if err != nil {
+			return false
+		}
+		if _, err := w.Write(data); err != nil {
+			return false
+		}
+	}
 }
 
 // ServeFile sends a file's bytes, or calls list with what is in a folder.
@@ -83,7 +95,15 @@ func (s *Store) ServeFile(w http.ResponseWriter, r *http.Request, ref offers.Tas
 		return err
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	http.ServeContent(w, r, "", info.ModTime(), f)
+	var content io.ReadSeeker = f
+	if slices.Contains(Streams, path) {
+		from, err := dataFrom(f, 0)
+		if err != nil {
+			from = info.Size() // nothing is left, or was ever there
+		}
+		content = io.NewSectionReader(f, from, info.Size()-from)
+	}
+	http.ServeContent(w, r, "", info.ModTime(), content)
 	return nil
 }
 

@@ -13,31 +13,34 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// Keep is how many folders of forgotten tasks stay.
-const Keep = 500
+// Keep says which folders of forgotten tasks stay.
+type Keep struct {
+	Count int           // the newest
+	Age   time.Duration // since they were forgotten
+}
 
 // Store is safe for concurrent use.
 type Store struct {
 	dir  string
-	keep int
+	keep Keep
 
 	mu    sync.Mutex
-	ended []offers.TaskRef // forgotten tasks whose folders are still there, oldest first
+	ended []forgotten // whose folders are still there, oldest first
+}
+
+type forgotten struct {
+	ref   offers.TaskRef
+	since time.Time
 }
 
 // Open returns the store under dir. Every folder there that is not of a task
 // in known counts as forgotten, in the order of their last change.
-func Open(dir string, keep int, known map[offers.TaskRef]bool) (*Store, error) {
+func Open(dir string, keep Keep, known map[offers.TaskRef]bool) (*Store, error) {
 	// Tasks of other users have to get through to their own folder.
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("sandboxes: %w", err)
 	}
 	s := &Store{dir: dir, keep: keep}
-	type aged struct {
-		ref  offers.TaskRef
-		time time.Time
-	}
-	var found []aged
 	frameworks, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("sandboxes: %w", err)
@@ -50,14 +53,11 @@ func Open(dir string, keep int, known map[offers.TaskRef]bool) (*Store, error) {
 		for _, t := range folders {
 			ref := offers.TaskRef{Framework: offers.FrameworkID(f.Name()), Task: offers.TaskID(t.Name())}
 			if info, err := t.Info(); err == nil && !known[ref] {
-				found = append(found, aged{ref, info.ModTime()})
+				s.ended = append(s.ended, forgotten{ref, info.ModTime()})
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b aged) int { return a.time.Compare(b.time) })
-	for _, f := range found {
-		s.ended = append(s.ended, f.ref)
-	}
+	slices.SortStableFunc(s.ended, func(a, b forgotten) int { return a.since.Compare(b.since) })
 	return s, nil
 }
 
@@ -71,7 +71,7 @@ func (s *Store) Path(ref offers.TaskRef) string {
 // What a forgotten task of that id left is removed.
 func (s *Store) Create(ref offers.TaskRef, owner *record.User, sub string) (string, error) {
 	s.mu.Lock()
-	s.ended = slices.DeleteFunc(s.ended, func(r offers.TaskRef) bool { return r == ref })
+	s.ended = slices.DeleteFunc(s.ended, func(f forgotten) bool { return f.ref == ref })
 	s.mu.Unlock()
 	if sub != "" && !filepath.IsLocal(sub) {
 		return "", fmt.Errorf("command.dir: %.100q leads out of the sandbox", sub)
@@ -119,36 +119,8 @@ func own(path string, owner *record.User) error {
 }
 
 // Forgotten notes that nobody will ask about a task any more.
-func (s *Store) Forgotten(ref offers.TaskRef) {
+func (s *Store) Forgotten(ref offers.TaskRef, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = append(s.ended, ref)
-}
-
-// Collect removes the folders of forgotten tasks but for the newest, and
-// returns how many.
-func (s *Store) Collect() (int, error) {
-	removed := 0
-	for {
-		ref, more := s.oldest()
-		if !more {
-			return removed, nil
-		}
-		if err := os.RemoveAll(s.Path(ref)); err != nil {
-			return removed, fmt.Errorf("sandbox of %s: %w", ref, err)
-		}
-		removed++
-		_ = os.Remove(filepath.Dir(s.Path(ref))) // stays while other tasks are in it
-	}
-}
-
-func (s *Store) oldest() (offers.TaskRef, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.ended) <= s.keep {
-		return offers.TaskRef{}, false
-	}
-	ref := s.ended[0]
-	s.ended = s.ended[1:]
-	return ref, true
+	s.ended = append(s.ended, forgotten{ref, now})
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/sandbox"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -15,9 +16,11 @@ func ref(n int) offers.TaskRef {
 	return offers.TaskRef{Framework: "f", Task: offers.TaskID(fmt.Sprintf("t%d", n))}
 }
 
+func at(second int) time.Time { return time.Unix(int64(1000+second), 0) }
+
 func TestCollectKeepsTheNewest(t *testing.T) {
 	dir := t.TempDir()
-	s, err := sandbox.Open(dir, 3, nil)
+	s, err := sandbox.Open(dir, sandbox.Keep{Count: 3, Age: time.Hour}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,12 +28,12 @@ func TestCollectKeepsTheNewest(t *testing.T) {
 		if _, err := s.Create(ref(n), nil, ""); err != nil {
 			t.Fatal(err)
 		}
-		s.Forgotten(ref(n))
+		s.Forgotten(ref(n), at(n))
 	}
 	if _, err := s.Create(ref(0), nil, ""); err != nil { // lives again
 		t.Fatal(err)
 	}
-	if n, err := s.Collect(); err != nil || n != 4 {
+	if n, err := s.Collect(at(8), nil); err != nil || n != 4 {
 		t.Fatal(n, err)
 	}
 	for n := range 8 {
@@ -39,17 +42,48 @@ func TestCollectKeepsTheNewest(t *testing.T) {
 			t.Errorf("folder %d: %v", n, err)
 		}
 	}
-	again, err := sandbox.Open(dir, 1, map[offers.TaskRef]bool{ref(0): true})
+	again, err := sandbox.Open(dir, sandbox.Keep{Count: 1, Age: time.Hour}, map[offers.TaskRef]bool{ref(0): true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := again.Collect(); err != nil || n != 2 {
+	if n, err := again.Collect(time.Now(), nil); err != nil || n != 2 {
 		t.Error(n, err)
 	}
 }
 
+func TestCollectByAgeAndPressure(t *testing.T) {
+	s, err := sandbox.Open(t.TempDir(), sandbox.Keep{Count: 100, Age: 10 * time.Second}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 8 {
+		if _, err := s.Create(ref(n), nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		s.Forgotten(ref(n), at(n))
+	}
+	if n, err := s.Collect(at(10), nil); err != nil || n != 0 {
+		t.Error(n, err)
+	}
+	if n, err := s.Collect(at(12), nil); err != nil || n != 2 {
+		t.Errorf("%d are older than 10 s, %v", n, err)
+	}
+	left := 3
+	if n, err := s.Collect(at(12), func() bool { left--; return left >= 0 }); err != nil || n != 3 {
+		t.Errorf("%d went under pressure, %v", n, err)
+	}
+	for n := range 8 {
+		if _, err := os.Stat(s.Path(ref(n))); (err == nil) != (n > 4) {
+			t.Errorf("folder %d: %v", n, err)
+		}
+	}
+	if n, err := s.Collect(at(12), func() bool { return true }); err != nil || n != 3 {
+		t.Errorf("%d went under lasting pressure, %v", n, err)
+	}
+}
+
 func TestCreate(t *testing.T) {
-	s, err := sandbox.Open(t.TempDir(), 3, nil)
+	s, err := sandbox.Open(t.TempDir(), sandbox.Keep{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

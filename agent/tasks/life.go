@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -8,6 +9,14 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
+
+// Staged takes that everything a task wants in its sandbox is there.
+func (m *Machine) Staged(ref offers.TaskRef, now time.Time) {
+	t, known := m.tasks[ref]
+	if known && t.State == offers.Staging && t.Kill == nil {
+		m.report(t, Report{State: offers.Starting, Time: now}, now)
+	}
+}
 
 // Prepared takes the identity of a task's shim, which waits at its gate. The
 // gate is opened once the identity is written down; a task that was told to
@@ -35,10 +44,11 @@ func (m *Machine) Started(ref offers.TaskRef, now time.Time) {
 	}
 	t.Started = now
 	m.dirty[ref] = true
-	if t.State == offers.Starting {
+	if t.State == offers.Starting || t.State == offers.Staging {
 		m.report(t, Report{State: offers.Running, Time: now}, now)
 	}
-	if t.Kill != nil {
+	t.watch(now)
+	if t.Kill != nil || t.Doom != nil {
 		m.ask(t, now)
 	}
 }
@@ -52,7 +62,10 @@ func (m *Machine) Adopted(ref offers.TaskRef, now time.Time) {
 	t.prepared = true
 	if t.Started.IsZero() {
 		m.Started(ref, now)
-	} else if t.Kill != nil || t.Overran {
+		return
+	}
+	t.watch(now)
+	if t.leaving() {
 		m.ask(t, now)
 	}
 }
@@ -62,7 +75,8 @@ type How struct {
 	record.Exit
 	Lost     bool   // its shim died without a record
 	Rebooted bool   // the host has restarted since
-	Failed   string // its process could not be prepared
+	Failed   string // it could not be prepared: a sentence
+	Reason   string // of Failed; "" means offers.ReasonStart
 }
 
 // Ended takes the end of a task's process.
@@ -100,12 +114,14 @@ func (t *task) verdict(how How, now time.Time) Report {
 		r.State, r.Reason, r.Message = offers.Gone, offers.ReasonAgentRestarted, "its host has restarted"
 	case t.Overran:
 		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonMaxRuntime, "it ran for more than "+t.Task.MaxRuntime.String()
+	case t.Doom != nil:
+		r.State, r.Reason, r.Message = offers.Failed, t.Doom.Reason, t.Doom.Message
 	case how.Lost:
 		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonShimLost, "the process that supervised it died; what was left of it is killed"
 	case how.Never:
 		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonStart, "it was not started before the agent ended"
 	case !ran:
-		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonStart, how.Failed+how.Error
+		r.State, r.Reason, r.Message = offers.Failed, cmp.Or(how.Reason, offers.ReasonStart), how.Failed+how.Error
 	case how.OOM && (how.Signal != "" || how.Code != 0):
 		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonMemoryLimit, "it used more memory than it asked for"
 	case how.Signal != "" || how.Code != 0:
@@ -145,8 +161,11 @@ func (m *Machine) end(t *task, grace time.Duration, reason string, now time.Time
 	if t.State == offers.Running {
 		m.report(t, Report{State: offers.Killing, Reason: reason, Time: now}, now)
 	}
-	if !t.Started.IsZero() {
+	switch {
+	case !t.Started.IsZero():
 		m.ask(t, now)
+	case t.Process == nil && !t.prepared:
+		m.ready.Cancel = append(m.ready.Cancel, ref)
 	}
 }
 
@@ -160,7 +179,7 @@ func (m *Machine) ask(t *task, now time.Time) {
 func (m *Machine) Next() time.Time {
 	var next time.Time
 	for _, t := range m.tasks {
-		for _, at := range [...]time.Time{t.deadline, t.resend, t.overrun()} {
+		for _, at := range [...]time.Time{t.deadline, t.resend, t.overrun(), t.check} {
 			if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 				next = at
 			}
@@ -180,6 +199,7 @@ func (m *Machine) Tick(now time.Time) {
 				m.ask(t, now)
 			}
 		}
+		m.checks(t, now)
 		if due(t.deadline, now) {
 			t.deadline = time.Time{}
 			m.ready.Signals = append(m.ready.Signals, Signal{Ref: ref, Force: true})

@@ -56,17 +56,19 @@ type Ready struct {
 	Changed  []offers.TaskRef // see Machine.Progress
 	Removed  []offers.TaskRef // nothing is kept of them; their sandboxes may go in time
 
-	Start   []Launch         // prepare its process and answer with Prepared or Ended
+	Start   []Launch         // fetch its artifacts (then Staged), prepare its process and answer with Prepared or Ended
+	Cancel  []offers.TaskRef // what is being prepared is not needed any more; it is answered all the same
 	Release []offers.TaskRef // open the gate of its process
 	Abandon []offers.TaskRef // close it: the task never starts
 	Signals []Signal
+	Checks  []Launch // check their health and answer with Checked
 	Send    []wire.TaskStatus
 	Usage   bool // what devices are used has changed
 }
 
 // Empty reports whether there is nothing to do.
 func (r *Ready) Empty() bool {
-	return r.Meta == nil && !r.Durable() && len(r.Start)+len(r.Release)+len(r.Abandon)+len(r.Signals)+len(r.Send) == 0 && !r.Usage
+	return r.Meta == nil && !r.Durable() && len(r.Start)+len(r.Cancel)+len(r.Release)+len(r.Abandon)+len(r.Signals)+len(r.Checks)+len(r.Send) == 0 && !r.Usage
 }
 
 // Durable reports whether anything is to be written down.
@@ -167,6 +169,9 @@ func (m *Machine) Lost(ref offers.TaskRef, why string, now time.Time) {
 // is written over, and must not take the new one along.
 func (m *Machine) enter(l wire.LaunchTask, now time.Time) *task {
 	t := &task{Launch: Launch{LaunchTask: l, Accepted: now}, Progress: Progress{State: offers.Starting}}
+	if len(l.Task.Artifacts) > 0 {
+		t.State = offers.Staging
+	}
 	m.tasks[t.Ref()] = t
 	m.ready.Removed = slices.DeleteFunc(m.ready.Removed, func(ref offers.TaskRef) bool { return ref == t.Ref() })
 	m.ready.Launched = append(m.ready.Launched, t.Launch)
@@ -199,7 +204,7 @@ func (m *Machine) finish(t *task, r Report, now time.Time) {
 		return
 	}
 	m.release(t)
-	t.Process, t.deadline = nil, time.Time{}
+	t.Process, t.deadline, t.check = nil, time.Time{}, time.Time{}
 	m.report(t, r, now)
 	if t.Orphan {
 		m.remove(t)

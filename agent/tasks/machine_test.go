@@ -59,6 +59,8 @@ func tell(r Ready) string {
 	say("changed", len(r.Changed), func(i int) string { return string(r.Changed[i].Task) })
 	say("removed", len(r.Removed), func(i int) string { return string(r.Removed[i].Task) })
 	out = append(out, "|")
+	say("cancel", len(r.Cancel), func(i int) string { return string(r.Cancel[i].Task) })
+	say("check", len(r.Checks), func(i int) string { return string(r.Checks[i].Task.ID) })
 	say("start", len(r.Start), func(i int) string { return string(r.Start[i].Task.ID) })
 	say("release", len(r.Release), func(i int) string { return string(r.Release[i].Task) })
 	say("abandon", len(r.Abandon), func(i int) string { return string(r.Abandon[i].Task) })
@@ -105,6 +107,22 @@ func play(t *testing.T, m *Machine, steps []step) {
 			if err := m.Kill(k, now); err != nil {
 				t.Fatal(err)
 			}
+		case "fetch":
+			launch(t, m, now, offers.Task{ID: ref.Task, Artifacts: []offers.Artifact{{URI: "https://h/a"}}})
+		case "watched": // argument: interval 10 s; delay and grace 20 s where there is one
+			h := &offers.Health{Command: &offers.Command{Shell: "true"}, Failures: 2}
+			if argument != "" {
+				h.Delay, h.Grace = offers.Duration(5*time.Second), offers.Duration(20*time.Second)
+			}
+			launch(t, m, now, offers.Task{ID: ref.Task, Health: h})
+		case "well":
+			m.Checked(ref, "", now)
+		case "ill":
+			m.Checked(ref, "refused", now)
+		case "staged":
+			m.Staged(ref, now)
+		case "broken":
+			m.Ended(ref, How{Failed: "404", Reason: offers.ReasonArtifact}, now)
 		case "prepared":
 			m.Prepared(ref, record.Identity{PID: 1}, now)
 		case "started":
@@ -199,14 +217,99 @@ func TestStories(t *testing.T) {
 		},
 		"a kill before the shim is there": {
 			{"0 launch t", "launched t, changed t, | start t"},
-			{"0 kill t", "changed t, |"},
+			{"0 kill t", "changed t, | cancel t"},
+			{"0 kill t 1s", "|"},
 			{"0 prepared t", "| abandon t"},
 			{"0 never t", "changed t, | send t killed asked"},
+		},
+		"health: well, ill, well, then ill for good": {
+			{"0 watched t", "launched t, changed t, | start t"},
+			{"0 prepared t", "changed t, | release t"},
+			{"0 started t", "changed t, | send t running"},
+			{"0 ack t running", "changed t, |"},
+			{"0 tick", "| check t"},
+			{"9 tick", "|"}, // one at a time
+			{"10 well t", "changed t, | send t running"},
+			{"10 ack t running", "changed t, |"},
+			{"19 tick", "|"},
+			{"20 tick", "| check t"},
+			{"20 well t", "|"},
+			{"30 tick", "| check t"},
+			{"30 ill t", "changed t, | send t running health"},
+			{"30 ack t running", "changed t, |"},
+			{"40 tick", "| check t"},
+			{"40 well t", "changed t, | send t running"},
+			{"40 ack t running", "changed t, |"},
+			{"50 tick", "| check t"},
+			{"50 ill t", "changed t, | send t running health"},
+			{"50 ack t running", "changed t, |"},
+			{"60 tick", "| check t"},
+			{"60 ill t", "changed t, | signal TERM t"},
+			{"60 ill t", "|"},
+			{"65 tick", "| signal KILL t"},
+			{"100 tick", "|"},
+			{"100 exit t", "changed t, | send t failed health"},
+			{"100 ill t", "|"},
+		},
+		"health: delay and grace": {
+			{"0 watched t x", "launched t, changed t, | start t"},
+			{"0 started t", "changed t, | send t running"},
+			{"0 ack t running", "changed t, |"},
+			{"4 tick", "|"},
+			{"5 tick", "| check t"},
+			{"6 ill t", "|"},
+			{"16 tick", "| check t"},
+			{"19 ill t", "|"},
+			{"29 tick", "| check t"},
+			{"30 ill t", "changed t, | send t running health"},
+			{"30 ack t running", "changed t, |"},
+			{"40 tick", "| check t"},
+			{"40 ill t", "changed t, | signal TERM t"},
+		},
+		"health: the first success ends the grace": {
+			{"0 watched t x", "launched t, changed t, | start t"},
+			{"0 started t", "changed t, | send t running"},
+			{"0 ack t running", "changed t, |"},
+			{"5 tick", "| check t"},
+			{"5 well t", "changed t, | send t running"},
+			{"5 ack t running", "changed t, |"},
+			{"15 tick", "| check t"},
+			{"15 ill t", "changed t, | send t running health"},
+		},
+		"health: a kill wins": {
+			{"0 watched t", "launched t, changed t, | start t"},
+			{"0 started t", "changed t, | send t running"},
+			{"0 ack t running", "changed t, |"},
+			{"0 tick", "| check t"},
+			{"1 kill t", "changed t, | signal TERM t, send t killing asked"},
+			{"1 ack t killing", "changed t, |"},
+			{"1 ill t", "|"},
+			{"2 tick", "|"},
+			{"2 exit t x", "changed t, | send t killed asked"},
+		},
+		"artifacts": {
+			{"0 fetch t", "launched t, changed t, | start t"},
+			{"1 staged t", "changed t, | send t starting"},
+			{"1 staged t", "|"},
+			{"2 prepared t", "changed t, | release t"},
+			{"2 started t", "changed t, | send t running"},
+			{"2 staged t", "|"},
+		},
+		"artifacts that can't be fetched": {
+			{"0 fetch t", "launched t, changed t, | start t"},
+			{"1 broken t", "changed t, | send t failed artifact"},
+			{"1 staged t", "|"},
+		},
+		"a kill while artifacts are fetched": {
+			{"0 fetch t", "launched t, changed t, | start t"},
+			{"1 kill t", "changed t, | cancel t"},
+			{"1 staged t", "|"},
+			{"1 broken t", "changed t, | send t killed asked"},
 		},
 		"a kill between gate and start": {
 			{"0 launch t", "launched t, changed t, | start t"},
 			{"0 prepared t", "changed t, | release t"},
-			{"0 kill t", "changed t, |"},
+			{"0 kill t", "changed t, |"}, // nothing to cancel: it will start
 			{"0 started t", "changed t, | signal TERM t, send t running"},
 		},
 		"a kill before the launch": {

@@ -18,6 +18,7 @@ type outbox struct {
 	lines     map[offers.TaskRef]*line
 	used      map[wire.StatusRef]bool // was sent once, so it is nothing new
 	ends      map[wire.StatusRef]bool // was a terminal status
+	health    map[wire.StatusRef]bool // only says how a task is: a later one may take its place
 	orphans   map[offers.TaskRef]bool // must never be heard of
 	whole     map[offers.TaskRef]bool // all of the line is to be sent in this step
 }
@@ -30,7 +31,7 @@ type line struct {
 
 func newOutbox() outbox {
 	return outbox{
-		lines: map[offers.TaskRef]*line{}, used: map[wire.StatusRef]bool{}, ends: map[wire.StatusRef]bool{},
+		lines: map[offers.TaskRef]*line{}, used: map[wire.StatusRef]bool{}, ends: map[wire.StatusRef]bool{}, health: map[wire.StatusRef]bool{},
 		orphans: map[offers.TaskRef]bool{}, whole: map[offers.TaskRef]bool{},
 	}
 }
@@ -90,7 +91,7 @@ func (o *outbox) restarted(disk map[offers.TaskRef]Known) {
 		for _, r := range k.Progress.Reports {
 			l.waits = append(l.waits, r.ID)
 			at := wire.StatusRef{TaskRef: ref, UpdateID: r.ID}
-			o.used[at], o.ends[at] = true, r.State.Terminal()
+			o.used[at], o.ends[at], o.health[at] = true, r.State.Terminal(), r.Healthy != nil
 		}
 		o.lines[ref] = l
 	}
@@ -139,7 +140,8 @@ func (o *outbox) sent(t *rapid.T, statuses []wire.TaskStatus, now time.Time) {
 	for _, s := range statuses {
 		ref := offers.TaskRef{Framework: s.Framework, Task: s.Task}
 		got[ref] = append(got[ref], s.UpdateID)
-		o.ends[wire.StatusRef{TaskRef: ref, UpdateID: s.UpdateID}] = s.State.Terminal()
+		at := wire.StatusRef{TaskRef: ref, UpdateID: s.UpdateID}
+		o.ends[at], o.health[at] = s.State.Terminal(), s.Healthy != nil
 	}
 	for ref, ids := range got {
 		if o.orphans[ref] || !o.listening {
@@ -151,6 +153,9 @@ func (o *outbox) sent(t *rapid.T, statuses []wire.TaskStatus, now time.Time) {
 			o.lines[ref] = l
 		}
 		if o.whole[ref] {
+			if n := len(l.waits); o.says(ref, l.waits, n-1) && !slices.Contains(ids, l.waits[n-1]) && o.says(ref, ids, n-1) {
+				l.waits = l.waits[:n-1] // a later one has taken its place while nobody listened
+			}
 			if len(ids) < len(l.waits) || !slices.Equal(ids[:len(l.waits)], l.waits) {
 				t.Fatalf("%s: %v was sent, %v waits and is due", ref, ids, l.waits)
 			}
@@ -163,12 +168,20 @@ func (o *outbox) sent(t *rapid.T, statuses []wire.TaskStatus, now time.Time) {
 				t.Fatalf("%s: %s was sent again, out of its time or behind a later one", ref, id)
 			}
 			o.used[at] = true
+			if n := len(l.waits); o.health[at] && o.says(ref, l.waits, n-1) {
+				l.waits = l.waits[:n-1]
+			}
 			l.waits = append(l.waits, id)
 		}
 		if len(ids) > 0 && l.due.IsZero() {
 			l.pause, l.due = time.Second, now.Add(time.Second)
 		}
 	}
+}
+
+// says reports whether the update at that place only says how a task is.
+func (o *outbox) says(ref offers.TaskRef, ids []offers.UpdateID, at int) bool {
+	return at >= 0 && at < len(ids) && o.health[wire.StatusRef{TaskRef: ref, UpdateID: ids[at]}]
 }
 
 // allSent verifies that nothing that was due is missing.

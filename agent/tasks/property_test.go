@@ -17,17 +17,19 @@ import (
 // world is a dumb model of what is around a machine: the disk, the processes,
 // a master. A crash throws the machine and everything not written down away.
 type world struct {
-	t       *rapid.T
-	m       *Machine
-	now     time.Time
-	meta    Meta
-	disk    map[offers.TaskRef]Known
-	gates   map[offers.TaskRef]bool // shims that wait
-	running map[offers.TaskRef]bool
-	runs    map[offers.TaskRef]int // how often its program was started since the task was forgotten
-	ends    map[offers.TaskRef]offers.UpdateID
-	last    map[offers.TaskRef]offers.State // as the master has it
-	pending []wire.TaskStatus
+	t        *rapid.T
+	m        *Machine
+	now      time.Time
+	meta     Meta
+	disk     map[offers.TaskRef]Known
+	fetching map[offers.TaskRef]bool
+	checking map[offers.TaskRef]bool
+	gates    map[offers.TaskRef]bool // shims that wait
+	running  map[offers.TaskRef]bool
+	runs     map[offers.TaskRef]int // how often its program was started since the task was forgotten
+	ends     map[offers.TaskRef]offers.UpdateID
+	last     map[offers.TaskRef]offers.State // as the master has it
+	pending  []wire.TaskStatus
 
 	copied   map[offers.TaskRef]Known // of the disk, some time ago
 	copyMeta Meta
@@ -47,7 +49,7 @@ func total() offers.Inventory {
 func newWorld(t *rapid.T) *world {
 	return &world{
 		t: t, m: New(Config{Total: total()}, Meta{}), now: time.Unix(1000, 0), outbox: newOutbox(),
-		disk: map[offers.TaskRef]Known{}, gates: map[offers.TaskRef]bool{}, running: map[offers.TaskRef]bool{},
+		disk: map[offers.TaskRef]Known{}, fetching: map[offers.TaskRef]bool{}, checking: map[offers.TaskRef]bool{}, gates: map[offers.TaskRef]bool{}, running: map[offers.TaskRef]bool{},
 		copied: map[offers.TaskRef]Known{}, runs: map[offers.TaskRef]int{}, ends: map[offers.TaskRef]offers.UpdateID{}, last: map[offers.TaskRef]offers.State{},
 	}
 }
@@ -80,10 +82,29 @@ func (w *world) settle(crash bool) {
 		return
 	}
 	for _, l := range r.Start {
-		if w.gates[l.Ref()] || w.running[l.Ref()] {
+		if w.gates[l.Ref()] || w.running[l.Ref()] || w.fetching[l.Ref()] {
 			w.t.Fatalf("%s is prepared twice", l.Ref())
 		}
-		w.gates[l.Ref()] = true
+		if len(l.Task.Artifacts) > 0 {
+			w.fetching[l.Ref()] = true
+		} else {
+			w.gates[l.Ref()] = true
+		}
+	}
+	for _, ref := range r.Cancel {
+		if w.running[ref] {
+			w.t.Fatalf("%s runs and its preparation is to end", ref)
+		}
+		if w.fetching[ref] {
+			delete(w.fetching, ref)
+			w.m.Ended(ref, How{Failed: "cancelled", Reason: offers.ReasonArtifact}, w.now)
+		}
+	}
+	for _, l := range r.Checks {
+		if w.checking[l.Ref()] {
+			w.t.Fatalf("%s is checked while it is checked", l.Ref())
+		}
+		w.checking[l.Ref()] = true
 	}
 	for _, ref := range r.Abandon {
 		delete(w.gates, ref)
@@ -133,6 +154,8 @@ func (w *world) crash() {
 	}
 	clear(w.gates)
 	w.restarted(w.disk)
+	clear(w.fetching)
+	clear(w.checking)
 	w.m = New(Config{Total: total()}, w.meta)
 	w.m.Restore(known, w.now)
 	for _, k := range known {
@@ -197,6 +220,12 @@ func (w *world) launch(t *rapid.T) {
 	if rapid.Bool().Draw(t, "gpu") {
 		task.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1, Memory: rapid.Int64Range(0, 60).Draw(t, "slice")}}
 	}
+	if rapid.Bool().Draw(t, "artifacts") {
+		task.Artifacts = []offers.Artifact{{URI: "https://h/a"}}
+	}
+	if rapid.Bool().Draw(t, "checked") {
+		task.Health = &offers.Health{TCP: &offers.TCPPing{Port: 1}, Interval: offers.Duration(5 * time.Second), Failures: 2}
+	}
 	if rapid.Bool().Draw(t, "limited") {
 		task.MaxRuntime = offers.Duration(20 * time.Second)
 	}
@@ -214,6 +243,25 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			if w.meta.Term > 0 && w.m.Kill(&wire.KillTask{Term: w.meta.Term - 1, TaskRef: w.ref(t)}, w.now) == nil {
 				t.Fatal("an order of an old term was obeyed")
 			}
+		},
+		"checked": func(t *rapid.T) {
+			if ref, ok := w.some(t, w.checking); ok {
+				delete(w.checking, ref)
+				w.m.Checked(ref, rapid.SampledFrom([]string{"", "refused"}).Draw(t, "failure"), w.now)
+			}
+		},
+		"fetched": func(t *rapid.T) {
+			ref, ok := w.some(t, w.fetching)
+			if !ok {
+				return
+			}
+			delete(w.fetching, ref)
+			if rapid.IntRange(0, 4).Draw(t, "in vain") == 0 {
+				w.m.Ended(ref, How{Failed: "404", Reason: offers.ReasonArtifact}, w.now)
+				return
+			}
+			w.m.Staged(ref, w.now)
+			w.gates[ref] = true
 		},
 		"prepared": func(t *rapid.T) {
 			if ref, ok := w.some(t, w.gates); ok {
@@ -349,6 +397,12 @@ func (w *world) drain(t *rapid.T) {
 	w.register(t)
 	w.rest(t)
 	for range 100 {
+		for _, ref := range sorted(w.fetching) {
+			delete(w.fetching, ref)
+			w.m.Staged(ref, w.now)
+			w.gates[ref] = true
+		}
+		w.rest(t)
 		for _, ref := range sorted(w.gates) {
 			w.m.Prepared(ref, record.Identity{PID: 7}, w.now)
 		}

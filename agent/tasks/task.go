@@ -30,6 +30,8 @@ type Progress struct {
 	Started time.Time        // zero until it runs
 	Kill    *KillOrder       // set once it was told to end
 	Overran bool             // its max_runtime has passed
+	Doom    *Doom            // set once the agent ends it for its own fault
+	Healthy *bool            // how its last health check that counts went; nil before
 	Orphan  bool             // the masters have forgotten it: it ends without reports
 	Serial  int              // of the last report
 	Reports []Report         // not acknowledged, oldest first
@@ -50,6 +52,7 @@ type Report struct {
 	Message  string
 	ExitCode *int
 	Signal   string
+	Healthy  *bool // only in reports of a change of it
 	Time     time.Time
 }
 
@@ -70,6 +73,8 @@ type task struct {
 	run      string    // marks the end, if it is told in this run; "" in the task's first
 	waiting  bool      // nothing of it has run, and it starts once a master has taken this run
 	prepared bool      // its shim waits for its gate or the task runs, in this run of the agent
+	check    time.Time // when its next health check is due; zero: one is under way, or none is wanted
+	failures int       // health checks in a row
 	deadline time.Time // when SIGKILL follows; zero: it was not asked to end, or is killed already
 	resend   time.Time // when its reports are sent again; zero: none wait or no master listens
 	pause    time.Duration
@@ -93,7 +98,7 @@ func (t *task) grace() time.Duration {
 
 // overrun returns when the task has run for too long, zero for never.
 func (t *task) overrun() time.Time {
-	if t.Task.MaxRuntime <= 0 || t.Started.IsZero() || t.Overran || t.ended() {
+	if t.Task.MaxRuntime <= 0 || t.Started.IsZero() || t.Overran || t.Doom != nil || t.ended() {
 		return time.Time{}
 	}
 	return t.Started.Add(t.Task.MaxRuntime.Std())
@@ -122,7 +127,7 @@ func (t *task) report(r Report) {
 func (t *task) status(r Report, agent offers.AgentID, host string) wire.TaskStatus {
 	s := wire.TaskStatus{Framework: t.Framework, Status: offers.Status{
 		Task: t.Task.ID, Agent: agent, State: r.State, UpdateID: r.ID, Reason: r.Reason, Message: r.Message,
-		ExitCode: r.ExitCode, Signal: r.Signal, Address: host, Started: t.Started, Time: r.Time,
+		ExitCode: r.ExitCode, Signal: r.Signal, Healthy: r.Healthy, Address: host, Started: t.Started, Time: r.Time,
 	}}
 	if r.State != offers.Dropped && r.State != offers.Rejected {
 		s.Devices = t.Holding.Devices

@@ -87,6 +87,12 @@ func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) *out
 			return nil
 		}
 	}
+	// Of how a task is only the newest is told, however often it changes while
+	// its framework is away. The agent has dropped the older one, too.
+	if last := len(b.queue) - 1; last > 0 && s.Healthy != nil && b.queue[last].status.Healthy != nil {
+		b.queue[last] = delivered{s, fromAgent}
+		return nil
+	}
 	b.queue = append(b.queue, delivered{s, fromAgent})
 	if len(b.queue) > 1 {
 		return nil

@@ -202,7 +202,7 @@ func (c *Core) currentStatus(ref offers.TaskRef) offers.Status {
 		status.Address = a.Host
 	}
 	if last, ok := c.delivery.last.of(ref); ok {
-		status.State = last.State
+		status.State, status.Healthy = last.State, last.Healthy
 	}
 	switch {
 	case a != nil && a.State == offers.AgentUnreachable:

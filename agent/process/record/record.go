@@ -21,6 +21,14 @@ const (
 // not have written down how that ends.
 const NoRoom = 28
 
+// Beside is what the shim's program is given in place of a folder when it is to
+// become a program that runs beside a task. Its gate is that of a shim; it
+// ends with NotStarted if the program can't be started.
+const (
+	Beside     = "--beside"
+	NotStarted = 126
+)
+
 // The file descriptors that a shim finds open.
 const (
 	GateFD   = 3 // it reads the Spec, to the end, before anything starts

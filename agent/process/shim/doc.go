@@ -14,6 +14,10 @@
 // everything the task started. It becomes the parent of whatever the task
 // leaves behind, so nothing escapes it by forking twice.
 //
+// Given --beside in place of a folder it supervises nothing: when its gate
+// opens it becomes the program that it is told, in the cgroups and with the
+// user of a task, such as a check of its health.
+//
 // It is a program of its own, and not a subcommand, because a subcommand
 // would run every package's start-up in each of hundreds of processes. It
 // imports the standard library, x/sys and package record. It is built with

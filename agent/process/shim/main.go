@@ -21,6 +21,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "this program is started by a ringmaster agent: shim FOLDER")
 		os.Exit(2)
 	}
+	if os.Args[1] == record.Beside {
+		become()
+		os.Exit(record.NotStarted)
+	}
 	if err := supervise(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "shim:", err)
 		if errors.Is(err, errNoRoom) {
