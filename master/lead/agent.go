@@ -205,6 +205,10 @@ func (c *Core) returned(t *state.Task, now offers.State) {
 	status := offers.Status{Task: t.Spec.ID, Agent: t.Agent, State: now, Time: c.wall()}
 	switch {
 	case now.Terminal() || !now.Known():
+	case t.Kill != nil && now == offers.Running:
+		// Its framework may have seen it killing already: an older copy of the
+		// checkpoint does not know. The order makes the agent say so itself.
+		c.delivery.last.set(t.Ref(), status)
 	case known && last.State == offers.Unreachable, !known && c.wasAway(t):
 		status.UpdateID = c.delivery.makeID()
 		c.update(t.Ref(), status, false)
