@@ -87,3 +87,17 @@ func TestReconcileOfAll(t *testing.T) {
 		t.Errorf("answered %+v", got)
 	}
 }
+
+// A new leader knows of a task what its agent lists, also where the agent was
+// never out of sight, so that nothing is told of its return.
+func TestReconcileKnowsWhatAgentsList(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1")
+	l.succeed()
+	h.back(wire.AgentTask{TaskRef: a.ref("t1"), State: offers.Running})
+	a = l.author(a.id)
+	if s := a.asks("t1")["t1"]; s.State != offers.Running {
+		t.Errorf("the agent lists it as running, reconcile answers %+v", s)
+	}
+}
