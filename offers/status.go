@@ -60,6 +60,9 @@ const (
 	ReasonTooLarge       = "too_large"       // larger than its offer
 	ReasonMaxRuntime     = "max_runtime"     // ran longer than it was allowed
 	ReasonMemoryLimit    = "memory_limit"    // killed by the kernel for memory
+	ReasonImage          = "image"           // its container's image can't be had
+	ReasonNoExecutor     = "no_executor"     // its agent runs no tasks of its kind
+	ReasonContainerLost  = "container_lost"  // its container was removed by somebody else
 	ReasonStart          = "start_failed"    // its program could not be started
 	ReasonAgentLost      = "agent_lost"      // its agent was removed or replaced
 	ReasonAgentAway      = "agent_away"      // its agent does not answer

@@ -95,6 +95,22 @@ func (s *Store) Create(ref offers.TaskRef, owner *record.User, sub string) (stri
 	return path, makeSub(path, sub, owner)
 }
 
+// Give gives a folder that Create has made to another owner, before the task
+// starts.
+func (s *Store) Give(ref offers.TaskRef, owner *record.User, sub string) error {
+	path := s.Path(ref)
+	given := []string{path, filepath.Join(path, "stdout"), filepath.Join(path, "stderr")}
+	for sub = filepath.Clean(sub); sub != "."; sub = filepath.Dir(sub) {
+		given = append(given, filepath.Join(path, sub))
+	}
+	for _, p := range given {
+		if err := own(p, owner); err != nil {
+			return fmt.Errorf("sandbox: %w", err)
+		}
+	}
+	return nil
+}
+
 // makeSub makes the folder that the task starts in, part by part, so that
 // each belongs to the task's user.
 func makeSub(path, sub string, owner *record.User) error {

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -25,6 +26,14 @@ func (m *Machine) Prepared(ref offers.TaskRef, id record.Identity, now time.Time
 	t.Process = &id
 	m.dirty[ref] = true
 	m.ready.Release = append(m.ready.Release, ref)
+}
+
+// Waiting takes why a task does not run yet, which is reported once.
+func (m *Machine) Waiting(ref offers.TaskRef, why string, now time.Time) {
+	t, known := m.tasks[ref]
+	if known && t.State == offers.Starting && t.Serial == 0 && t.Kill == nil {
+		m.report(t, Report{State: offers.Starting, Message: why, Time: now}, now)
+	}
 }
 
 // Started takes that a task runs.
@@ -62,7 +71,8 @@ type How struct {
 	record.Exit
 	Lost     bool   // its shim died without a record
 	Rebooted bool   // the host has restarted since
-	Failed   string // its process could not be prepared
+	Failed   string // it could not be prepared; beside Lost, how it got lost
+	Reason   string // of Failed, "" for the common one
 }
 
 // Ended takes the end of a task's process.
@@ -101,11 +111,11 @@ func (t *task) verdict(how How, now time.Time) Report {
 	case t.Overran:
 		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonMaxRuntime, "it ran for more than "+t.Task.MaxRuntime.String()
 	case how.Lost:
-		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonShimLost, "the process that supervised it died; what was left of it is killed"
+		r.State, r.Reason, r.Message = offers.Failed, cmp.Or(how.Reason, offers.ReasonShimLost), cmp.Or(how.Failed, "the process that supervised it died; what was left of it is killed")
 	case how.Never:
 		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonStart, "it was not started before the agent ended"
 	case !ran:
-		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonStart, how.Failed+how.Error
+		r.State, r.Reason, r.Message = offers.Failed, cmp.Or(how.Reason, offers.ReasonStart), how.Failed+how.Error
 	case how.OOM && (how.Signal != "" || how.Code != 0):
 		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonMemoryLimit, "it used more memory than it asked for"
 	case how.Signal != "" || how.Code != 0:
