@@ -216,6 +216,16 @@ func (e *engine) logs(ctx context.Context, id string, follow bool) (io.ReadClose
 	return answer.Body, nil
 }
 
+// attach opens what a container writes from now on, as it writes it.
+func (e *engine) attach(ctx context.Context, id string) (io.ReadCloser, error) {
+	query := url.Values{"stream": {"true"}, "stdout": {"true"}, "stderr": {"true"}}
+	answer, err := e.open(ctx, http.MethodPost, "/containers/"+id+"/attach", query, nil)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
+
 // file returns the beginning of a file in a container, as a tar archive.
 func (e *engine) file(ctx context.Context, id, path string) (io.ReadCloser, error) {
 	answer, err := e.open(ctx, http.MethodGet, "/containers/"+id+"/archive", url.Values{"path": {path}}, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -36,6 +37,7 @@ type Container struct {
 	opened bool          // it was started by Open
 	never  bool          // it was given up by Abandon
 	failed error         // of Open: the engine could not start it
+	live   io.ReadCloser // what it writes, from its first byte on; nil: adopted
 	force  atomic.Bool   // the order is to kill
 	orders chan struct{} // there is an order
 }
@@ -54,7 +56,11 @@ func (c *Container) id() string { return c.identity.Container }
 // Open starts the container. What becomes of that Wait tells.
 func (c *Container) Open() {
 	defer c.x.turn(c.ctx)()
-	err := c.x.engine.start(c.ctx, c.id())
+	var err error
+	if c.live, err = c.x.engine.attach(c.ctx, c.id()); err != nil {
+		c.live = nil // the log has it too, a little later
+	}
+	err = c.x.engine.start(c.ctx, c.id())
 	c.opened = err == nil
 	if err != nil && c.ctx.Err() == nil && !errors.Is(err, ErrAway) {
 		c.failed = err
@@ -73,6 +79,9 @@ func (c *Container) Abandon() {
 // sandbox. It calls runs as soon as it knows that the container runs, if it
 // ever does. It returns ErrClosed after Close.
 func (c *Container) Wait(runs func()) (record.Exit, error) {
+	if c.live != nil {
+		defer c.live.Close()
+	}
 	if c.never {
 		return record.Exit{Never: true, Time: time.Now().UTC()}, nil
 	}

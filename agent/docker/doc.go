@@ -15,13 +15,14 @@
 // An engine that does not answer is waited for: a task is never given up
 // because of it, and an order to end it is delivered when it is back.
 //
-// What a task writes goes through the engine's local log driver, which keeps
-// every byte as it is, and from there to the sandbox's stdout and stderr. The
-// sizes of those files say where to go on after a restart. The engine's copy
-// goes with the container; until then it takes the same room again. Attaching
-// would need none, but loses what is written while no agent is there, and a
-// plain file as standard output is cut by every program that opens /dev/stderr
-// for writing, as many entrypoints do.
+// What a task writes comes to the sandbox's stdout and stderr as it is written
+// (attach, from before the start on). The engine's local log driver keeps it
+// too, to the byte, for the time in which no agent is there: after a restart
+// the agent follows that log, and at the end it reads it once more from where
+// the files end; how long they are says how much of it is there. The log goes
+// with the container; until then it takes the same room again. A plain file as
+// the container's standard output would take none, but is cut by every program
+// that opens /dev/stderr for writing, as many entrypoints do.
 //
 // The client is our own, on net/http: eleven calls of an interface that has
 // been stable for ten years. github.com/moby/moby/client brings 18 modules

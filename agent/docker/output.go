@@ -113,22 +113,35 @@ func (o *output) copy(in frames) error {
 
 // transfer brings the sandbox up to what the container has written.
 func (c *Container) transfer(ctx context.Context, follow bool) error {
-	o, err := openOutput(c.sandbox)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
 	log, err := c.x.engine.logs(ctx, c.id(), follow)
 	if err != nil {
 		return wrongAnswer(err)
 	}
 	defer log.Close()
+	return c.write(ctx, log)
+}
+
+func (c *Container) write(ctx context.Context, log io.Reader) error {
+	o, err := openOutput(c.sandbox)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
 	return o.copy(frames{ctx, c.x.engine, bufio.NewReaderSize(log, 64<<10)})
 }
 
 // follow transfers output while the container runs, over restarts of the
 // engine too.
 func (c *Container) follow(ctx context.Context) {
+	if c.live != nil {
+		// Ended by the container, the engine, or the end of the wait.
+		stop := context.AfterFunc(ctx, func() { _ = c.live.Close() })
+		err := c.write(ctx, c.live)
+		stop()
+		if !errors.Is(err, ErrAway) {
+			c.lament(ctx, err)
+		}
+	}
 	for ctx.Err() == nil {
 		err := patiently(ctx, func() error { return c.transfer(ctx, true) })
 		if err != nil {
