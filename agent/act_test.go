@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 	"time"
@@ -25,8 +26,10 @@ func TestNothingIsDoneThatIsNotWrittenDown(t *testing.T) {
 	}
 	a := &Agent{
 		log: hclog.NewNullLogger(), store: store, machine: tasks.New(tasks.Config{}, tasks.Meta{}),
-		inbox: make(chan func(), 8), stopped: make(chan struct{}), starting: make(chan struct{}, 1),
+		inbox: make(chan func(), 8), stopped: make(chan struct{}),
+		life: t.Context(), preparing: map[offers.TaskRef]context.CancelCauseFunc{},
 	}
+	a.processes = &processes{agent: a, turns: make(chan struct{}, 1)}
 	// To prepare this task fails at its user, and the loop would be told.
 	task := offers.Task{ID: "t", Command: &offers.Command{Shell: "true", User: "no-such-user"}}
 	if err := a.machine.Launch(&wire.Launch{Term: 1, Tasks: []wire.LaunchTask{{Framework: "f", Task: task}}}, time.Now()); err != nil {

@@ -3,13 +3,12 @@ package agent
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/docker"
@@ -32,34 +31,33 @@ var (
 	_ execution = (*containerTask)(nil)
 )
 
-// runLabel says which run of the agent made a container.
-const runLabel = "ringmaster.run"
+// Labels of this package's own, beside those of docker.
+const (
+	runLabel      = "ringmaster.run"      // which run of the agent made it
+	acceptedLabel = "ringmaster.accepted" // tells tasks of one name apart
+	folderLabel   = "ringmaster.folder"   // of the agent, for people
+)
 
 func newContainers(a *Agent) (*containers, error) {
-	owner, err := ownerOf(a.config.DataDir)
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name of the host: %w", err)
+	}
+	dir, err := filepath.EvalSymlinks(a.config.DataDir)
 	if err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
+	owner := ownerOf(host, dir)
 	x := docker.New(docker.Config{Socket: a.config.DockerSocket, Owner: owner, Logger: a.log.Named("docker")})
 	return &containers{docker: x, agent: a, run: rand.Text()}, nil
 }
 
-// ownerOf returns what tells this folder's containers from those of others:
-// paths come again, on one engine that several hosts or file systems use too.
-func ownerOf(dir string) (string, error) {
-	path := filepath.Join(dir, "owner")
-	data, err := os.ReadFile(path)
-	if owner := strings.TrimSpace(string(data)); err == nil && owner != "" {
-		return owner, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	var random [12]byte
-	_, _ = rand.Read(random[:]) // never fails
-	owner := hex.EncodeToString(random[:])
-	err = os.WriteFile(path+".new", []byte(owner+"\n"), 0o600)
-	return owner, errors.Join(err, os.Rename(path+".new", path))
+// ownerOf returns what tells this folder's containers from those of others, on
+// an engine that several hosts use too. It is not kept in the folder: one that
+// was emptied still has its containers.
+func ownerOf(host, dir string) string {
+	sum := sha256.Sum256([]byte(host + "\x00" + dir))
+	return hex.EncodeToString(sum[:12])
 }
 
 // prepare makes the sandbox and a container that is not started, and fetches
@@ -96,9 +94,6 @@ func (x *containers) prepare(ctx context.Context, l tasks.Launch) (execution, er
 func (x *containers) adopt(l tasks.Launch, id record.Identity) execution {
 	return &containerTask{Container: x.docker.Adopt(l.Ref().String(), id, x.agent.sandboxes.Path(l.Ref()))}
 }
-
-// acceptedLabel tells containers of two tasks of one name apart.
-const acceptedLabel = "ringmaster.accepted"
 
 func (x *containers) started(l tasks.Launch) (record.Identity, bool) {
 	ctx, cancel := context.WithTimeout(x.agent.life, sweepTime)

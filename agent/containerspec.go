@@ -26,7 +26,7 @@ func (x *containers) specOf(l tasks.Launch) (docker.Spec, *record.User, error) {
 		Network: c.Network, Ports: publish(l), Devices: x.devices(l), Need: needOf(l),
 		Labels: map[string]string{
 			docker.AgentLabel: string(x.agent.ID()), docker.FrameworkLabel: string(l.Framework), docker.TaskLabel: string(l.Task.ID),
-			runLabel: x.run, acceptedLabel: acceptedText(l),
+			runLabel: x.run, acceptedLabel: acceptedText(l), folderLabel: x.agent.config.DataDir,
 		},
 	}
 	if s.Pull == "" {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent"
-	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/agent/docker/dockertest"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -54,24 +53,15 @@ func withPorts(t testing.TB, dir string, m *master) agent.Config {
 // folder returns an agent's folder, whose containers go with the test.
 func folder(t testing.TB) string {
 	t.Helper()
-	dir, owner := dockertest.Folder(t), "test-"+fmt.Sprint(os.Getpid())+"-"+fmt.Sprint(time.Now().UnixNano())
-	if err := os.WriteFile(filepath.Join(dir, "owner"), []byte(owner), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(dockertest.Socket); err == nil {
-		dockertest.Open(t).CleanUp(docker.OwnerLabel + "=" + owner)
+	dir := dockertest.Folder(t)
+	if _, err := os.Stat(dockertest.Socket); err == nil && os.Getuid() == 0 {
+		dockertest.Open(t).CleanUp(labelOf(dir))
 	}
 	return dir
 }
 
-func ownerLabel(t testing.TB, dir string) string {
-	t.Helper()
-	owner, err := os.ReadFile(filepath.Join(dir, "owner"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return docker.OwnerLabel + "=" + strings.TrimSpace(string(owner))
-}
+// labelOf is on the containers of the agent with that folder.
+func labelOf(dir string) string { return "ringmaster.folder=" + dir }
 
 func read(t testing.TB, dir string, task offers.TaskID, name string) string {
 	t.Helper()
@@ -218,7 +208,7 @@ func TestExecutorsRestart(t *testing.T) {
 		if err := h.stop(); err != nil {
 			t.Fatal(err)
 		}
-		if left := dockertest.Open(t).Labelled(ownerLabel(t, dir)); len(left) != 0 {
+		if left := dockertest.Open(t).Labelled(labelOf(dir)); len(left) != 0 {
 			t.Errorf("containers %v are left", left)
 		}
 	})
