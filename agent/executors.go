@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -18,6 +19,9 @@ const (
 	ProcessExecutor = "process"
 	DockerExecutor  = "docker"
 )
+
+// DefaultDockerSocket is where the engine listens when nobody says otherwise.
+const DefaultDockerSocket = docker.DefaultSocket
 
 // executor runs tasks of one kind: processes of the host, or containers. Both
 // outlive the agent. Safe for concurrent use.
