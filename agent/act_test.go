@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,5 +43,20 @@ func TestNothingIsDoneThatIsNotWrittenDown(t *testing.T) {
 	}
 	if len(a.inbox) > 0 {
 		t.Error("a task was prepared that is not written down")
+	}
+}
+
+// TestDevicesOfContainers: a device is handed over by the name that its
+// discovery gave it, or by its id where that is one.
+func TestDevicesOfContainers(t *testing.T) {
+	total := offers.Inventory{Classes: []offers.DeviceClass{{Name: "gpu", Devices: []offers.Device{
+		{ID: "GPU-1", Capacity: 1, Attributes: map[string]string{"cdi": "nvidia.com/gpu=0"}}, {ID: "GPU-2", Capacity: 1}, {ID: "amd.com/gpu=card-3", Capacity: 1},
+	}}}}
+	x := &containers{agent: &Agent{self: offers.Agent{Total: total}}}
+	l := tasks.Launch{LaunchTask: wire.LaunchTask{Holding: offers.Holding{Devices: map[string][]offers.Grant{
+		"gpu": {{ID: "GPU-1"}, {ID: "GPU-2", Index: 1}, {ID: "amd.com/gpu=card-3", Index: 2}, {ID: "a/b", Index: 3}},
+	}}}}
+	if got := x.devices(l); !slices.Equal(got, []string{"amd.com/gpu=card-3", "nvidia.com/gpu=0"}) {
+		t.Errorf("handed over are %q", got)
 	}
 }

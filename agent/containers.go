@@ -140,7 +140,7 @@ func (x *containers) sweep(keep map[offers.TaskRef]record.Identity) ([]string, e
 
 // sweepLate does what sweep could not, once the engine answers.
 func (x *containers) sweepLate() {
-	const pause = 5 * time.Second
+	const pause = 2 * time.Second
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for x.needed && x.keep != nil {

@@ -185,11 +185,11 @@ func (c *Container) fence() (record.Exit, error) {
 		return record.Exit{}, fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	exit := record.Exit{Never: true, Time: time.Now().UTC()}
-	oom := false
+	started, oom := false, false
 	for _, e := range past {
 		switch e.Action {
 		case "start":
-			exit = record.Exit{}
+			started = true
 		case "oom":
 			oom = true
 		case "die":
@@ -199,6 +199,9 @@ func (c *Container) fence() (record.Exit, error) {
 			}
 			exit = exitOf(code, oom, time.Unix(0, e.Time))
 		}
+	}
+	if started && exit.Never {
+		return record.Exit{}, ErrLost
 	}
 	return exit, nil
 }

@@ -27,9 +27,9 @@ type Fake struct {
 	newest     string
 	versions   map[string]bool // that it was spoken to in
 	images     map[string]bool
-	refusal    string          // what a pull ends with
-	pulls      []string        // images that were asked for
-	stuck      chan struct{}   // a pull waits for its end
+	refusal    string        // what a pull ends with
+	pulls      []string      // images that were asked for
+	stuck      chan struct{} // a pull waits for its end
 	containers map[string]*fakeContainer
 	starts     map[string]int // by the container's name
 	signals    []string
@@ -353,4 +353,19 @@ func (f *Fake) one(w http.ResponseWriter, r *http.Request, path []string) {
 	default: // logs and attach: nothing was written
 		w.WriteHeader(http.StatusOK)
 	}
+}
+
+// Leftover makes a running container like another one, of the task with that
+// key and an earlier run of the agent, and returns its id.
+func (f *Fake) Leftover(like, key string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := &fakeContainer{id: "leftover", name: "leftover", labels: map[string]string{}, body: f.containers[like].body}
+	for k, v := range f.containers[like].labels {
+		c.labels[k] = v
+	}
+	c.labels["ringmaster.key"] = key
+	f.containers[c.id] = c
+	f.start(c)
+	return c.id
 }
