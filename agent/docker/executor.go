@@ -73,9 +73,8 @@ const patience = 30 * time.Second
 // and can't be fetched; anything else is of the container.
 func (x *Executor) Prepare(ctx context.Context, s Spec) (*Container, error) {
 	waiting, cancel := context.WithTimeoutCause(ctx, patience, ErrAway)
-	err := patiently(waiting, func() error { return x.Answers(waiting) })
-	cancel()
-	if err != nil {
+	defer cancel()
+	if err := patiently(waiting, func() error { return x.Answers(waiting) }); err != nil {
 		return nil, err
 	}
 	boot, err := record.BootID()
@@ -85,7 +84,8 @@ func (x *Executor) Prepare(ctx context.Context, s Spec) (*Container, error) {
 	if err := x.fetchFirst(ctx, s); err != nil {
 		return nil, err
 	}
-	id, err := x.create(ctx, s)
+	var id string
+	err = patiently(waiting, func() error { id, err = x.create(ctx, s); return err })
 	if s.mayFetch() && refused(err, http.StatusNotFound) && strings.Contains(strings.ToLower(err.Error()), "image") {
 		if err := x.fetch(ctx, s); err != nil {
 			return nil, err

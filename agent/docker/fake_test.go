@@ -246,3 +246,34 @@ func TestDevicesByTheirNames(t *testing.T) {
 		}
 	}
 }
+
+// TestCreateWithoutAnswer loses the answer to a create: the container that
+// nobody heard of is replaced.
+func TestCreateWithoutAnswer(t *testing.T) {
+	f := dockertest.NewFake(t, "x")
+	f.Set(func(s *dockertest.Settings) { s.Drop = "POST create" })
+	c := prepare(t, onFake(t, f), specOf(t, "x", offers.PullNever))
+	if left := f.Seen().Left; len(left) != 1 || left[0] != c.Identity().Container {
+		t.Errorf("left are %v", left)
+	}
+}
+
+// TestRebooted tells an end that came with the host's from one before it.
+func TestRebooted(t *testing.T) {
+	x := onFake(t, dockertest.NewFake(t))
+	boot, err := record.BootID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		boot     string
+		ended    time.Time
+		rebooted bool
+	}{
+		{boot, time.Now(), false}, {"earlier", time.Now(), true}, {"earlier", time.Unix(0, 0), false},
+	} {
+		if got := x.Adopt("f:t", record.Identity{Container: "c", Boot: c.boot}, "").Rebooted(c.ended); got != c.rebooted {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
