@@ -126,7 +126,8 @@ func (c *Container) end(runs func()) (exit record.Exit, err error) {
 				exit = exitOf(code, false, time.Now())
 				return nil
 			case refused(err, http.StatusNotFound):
-				return ErrLost
+				exit, err = c.remembered(false)
+				return wrongAnswer(err)
 			case err != nil:
 				return wrongAnswer(err)
 			case d.State.Running:
@@ -180,30 +181,44 @@ func (c *Container) fence() (record.Exit, error) {
 	if err := c.x.engine.remove(c.ctx, c.id(), false); err != nil {
 		return record.Exit{}, err
 	}
+	return c.remembered(true)
+}
+
+// remembered returns how a container ended that is gone, from the engine's
+// memory of its last events: somebody has removed it, or a fence whose agent
+// died before it could write down what came out. It never ran where the engine
+// remembers its making and no start, or if it was seen unstarted just before
+// it went.
+func (c *Container) remembered(unstarted bool) (record.Exit, error) {
 	past, err := c.x.engine.history(c.ctx, c.id())
 	if err != nil {
-		return record.Exit{}, fmt.Errorf("%w: %w", ErrLost, err)
+		return record.Exit{}, err
 	}
-	exit := record.Exit{Never: true, Time: time.Now().UTC()}
-	started, oom := false, false
+	var exit record.Exit
+	started, ended, oom := false, false, false
 	for _, e := range past {
 		switch e.Action {
+		case "create":
+			unstarted = true
 		case "start":
 			started = true
 		case "oom":
 			oom = true
 		case "die":
 			code, err := strconv.Atoi(e.Actor.Attributes["exitCode"])
-			if err != nil {
-				return record.Exit{}, ErrLost
+			if ended = err == nil; ended {
+				exit = exitOf(code, oom, time.Unix(0, e.Time))
 			}
-			exit = exitOf(code, oom, time.Unix(0, e.Time))
 		}
 	}
-	if started && exit.Never {
+	switch {
+	case ended:
+		return exit, nil
+	case started || !unstarted:
 		return record.Exit{}, ErrLost
+	default:
+		return record.Exit{Never: true, Time: time.Now().UTC()}, nil
 	}
-	return exit, nil
 }
 
 // exitOf reads an engine's exit code, in which 128+n stands for signal n. A

@@ -172,11 +172,18 @@ func TestRemovedByOthers(t *testing.T) {
 		}()
 	})
 	<-removed
-	if err != nil && !errors.Is(err, docker.ErrLost) || err == nil && exit.Signal != "SIGKILL" {
+	if err != nil || exit.Signal != "SIGKILL" {
 		t.Errorf("ended %+v %v", exit, err)
 	}
-	if _, err := b.Adopt(s.Key, id, s.Sandbox).Wait(func() {}); !errors.Is(err, docker.ErrLost) {
-		t.Errorf("a container that is gone: %v", err)
+	if exit, err := b.Adopt(s.Key, id, s.Sandbox).Wait(func() {}); err != nil || exit.Signal != "SIGKILL" {
+		t.Errorf("a container that is gone: %+v %v", exit, err)
+	}
+	c = b.prepare(s)
+	if err := c.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := b.Adopt(s.Key, c.Identity(), s.Sandbox).Wait(func() {}); err != nil || !exit.Never {
+		t.Errorf("one that is gone and never ran: %+v %v", exit, err)
 	}
 }
 

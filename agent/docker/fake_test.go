@@ -222,6 +222,40 @@ func TestStartAtTheLastMoment(t *testing.T) {
 	}
 }
 
+// TestGoneMeanwhile is of containers that are gone when they are looked for, one
+// of them since an agent found it unstarted, removed it, and died before that
+// was written down. What an engine does not remember may have run.
+func TestGoneMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		started, ended, forgotten bool
+		never, lost               bool
+	}{
+		{false, false, false, true, false}, {true, true, false, false, false}, {true, false, false, false, false},
+		{false, false, true, false, true}, {true, true, true, false, true},
+	} {
+		f := dockertest.NewFake(t, "x")
+		x := onFake(t, f)
+		one := prepare(t, x, specOf(t, "x", offers.PullNever))
+		id := one.Identity().Container
+		if c.started {
+			f.Start(id)
+		}
+		if c.ended {
+			f.End(id, 137)
+		}
+		if err := one.Remove(); err != nil {
+			t.Fatal(err)
+		}
+		if c.forgotten {
+			f.Restart()
+		}
+		exit, err := x.Adopt("f:t", one.Identity(), t.TempDir()).Wait(func() { t.Error("it runs") })
+		if exit.Never != c.never || errors.Is(err, docker.ErrLost) != c.lost || (exit.Signal == "SIGKILL") == (c.never || c.lost) {
+			t.Errorf("%+v: %+v %v", c, exit, err)
+		}
+	}
+}
+
 // TestNameInUse is of a container that an agent made and died before it wrote
 // that down.
 func TestNameInUse(t *testing.T) {

@@ -280,6 +280,7 @@ func (f *Fake) create(w http.ResponseWriter, r *http.Request) {
 		c.labels[k] = v.(string)
 	}
 	f.containers[c.id] = c
+	f.past = append(f.past, f.event(c, "create", nil))
 	answer(w, http.StatusCreated, map[string]string{"Id": c.id})
 }
 
@@ -353,6 +354,13 @@ func (f *Fake) one(w http.ResponseWriter, r *http.Request, path []string) {
 	default: // logs and attach: nothing was written
 		w.WriteHeader(http.StatusOK)
 	}
+}
+
+// Restart makes the engine forget its last events.
+func (f *Fake) Restart() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.past = nil
 }
 
 // Leftover makes a running container like another one, of the task with that
