@@ -18,7 +18,7 @@ import (
 // TestNothingIsDoneThatIsNotWrittenDown takes the disk away from an agent that
 // was just told to launch a task: it ends, and has not touched the task.
 func TestNothingIsDoneThatIsNotWrittenDown(t *testing.T) {
-	store, _, err := checkpoint.Open(checkpoint.Place{Path: filepath.Join(t.TempDir(), "checkpoint.db")}, time.Now())
+	store, _, err := checkpoint.Open(checkpoint.Place{Path: filepath.Join(t.TempDir(), "checkpoint.db"), Witness: t.TempDir()}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
