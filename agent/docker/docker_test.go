@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sys/unix"
 
 	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/agent/docker/dockertest"
@@ -239,4 +240,44 @@ func TestSurvey(t *testing.T) {
 	if found, err = b.Survey(context.Background()); err != nil || len(found) != 0 {
 		t.Errorf("left: %+v %v", found, err)
 	}
+}
+
+// TestOutputOnAFullDisk: a container that writes more than its sandbox takes
+// goes on; nobody who can't read holds it up.
+func TestOutputOnAFullDisk(t *testing.T) {
+	b := newBench(t)
+	s := b.spec("f:t", "bytes=1500000", "exit=3")
+	s.Sandbox = t.TempDir()
+	if err := unix.Mount("tmpfs", s.Sandbox, "tmpfs", 0, "size=256k"); err != nil {
+		t.Skipf("a small file system can't be mounted: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(s.Sandbox, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, name := range []string{"stdout", "stderr"} {
+		if err := os.WriteFile(filepath.Join(s.Sandbox, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := b.prepare(s)
+	c.Open()
+	ended := make(chan record.Exit, 1)
+	go func() {
+		exit, err := c.Wait(func() {})
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- exit
+	}()
+	select {
+	case exit := <-ended:
+		if exit.Code != 3 {
+			t.Errorf("ended %+v", exit)
+		}
+	case <-time.After(patience):
+		t.Error("it waits for its reader")
+	}
+	c.Close()
 }

@@ -138,6 +138,7 @@ func (c *Container) follow(ctx context.Context) {
 		stop := context.AfterFunc(ctx, func() { _ = c.live.Close() })
 		err := c.write(ctx, c.live)
 		stop()
+		_ = c.live.Close() // a task must not wait for somebody who does not read
 		if !errors.Is(err, ErrAway) {
 			c.lament(ctx, err)
 		}
