@@ -114,6 +114,16 @@ func TestHowTasksEnd(t *testing.T) {
 	}
 }
 
+// TestTaskHoldsNothingOfItsShim: with the answer's pipe in the task's hands, a
+// shim that dies before it answers leaves the agent waiting for the task's end.
+func TestTaskHoldsNothingOfItsShim(t *testing.T) {
+	b := newBench(t)
+	exit, err := b.start(t, "for fd in 3 4 5 6; do [ ! -e /proc/$$/fd/$fd ] || exit $fd; done", limits.Need{}).Wait()
+	if err != nil || exit.Code != 0 {
+		t.Errorf("it holds descriptor %d: %+v %v", exit.Code, exit, err)
+	}
+}
+
 func TestOutputAndFailedStart(t *testing.T) {
 	b := newBench(t)
 	if _, err := b.start(t, "echo out; echo err >&2", limits.Need{}).Wait(); err != nil {

@@ -34,6 +34,7 @@ var errNoRoom = errors.New("the record of the task can't be written")
 
 // supervise sees one task from its start to its record.
 func supervise(dir string) error {
+	unix.CloseOnExec(record.AnswerFD) // not the task's: its readers wait for every holder
 	orders := make(chan os.Signal, 8)
 	signal.Notify(orders, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGUSR1)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
