@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -143,10 +144,35 @@ func (c *Container) end(runs func()) (exit record.Exit, err error) {
 				return wrongAnswer(err)
 			}
 			exit = exitOf(d.State.ExitCode, d.State.OOMKilled, d.State.FinishedAt)
+			if exit.Signal == "SIGKILL" && !exit.OOM && !c.force.Load() {
+				exit.OOM = c.outOfMemory()
+			}
 			return nil
 		}
 	})
 	return exit, err
+}
+
+// outOfMemory asks a little longer whether a container that somebody killed was
+// out of memory: an engine may hear of that after the end.
+func (c *Container) outOfMemory() bool {
+	const tries = 5
+	for range tries {
+		d, err := c.x.engine.inspect(c.ctx, c.id())
+		if err != nil || d.State.OOMKilled {
+			return err == nil
+		}
+		past, err := c.x.engine.history(c.ctx, c.id())
+		if err != nil || slices.ContainsFunc(past, func(e event) bool { return e.Action == "oom" }) {
+			return err == nil
+		}
+		select {
+		case <-c.ctx.Done():
+			return false
+		case <-time.After(firstPause):
+		}
+	}
+	return false
 }
 
 // wrongAnswer takes an engine that answers with its own trouble for one that

@@ -24,10 +24,9 @@
 // the container's standard output would take none, but is cut by every program
 // that opens /dev/stderr for writing, as many entrypoints do.
 //
-// The client is our own, on net/http: eleven calls of an interface that has
+// The client is our own, on net/http: a dozen calls of an interface that has
 // been stable for ten years. github.com/moby/moby/client brings 18 modules
-// with it (telemetry among them) and 1.1 MB, and speaks to no engine older
-// than 2024.
+// with it, telemetry among them, and 1.1 MB.
 //
 // Neighbours: offers has the words for a container, agent/process/record the
 // identity and the exit. Goroutines: Wait starts two, and waits for them.

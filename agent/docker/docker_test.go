@@ -281,3 +281,17 @@ func TestOutputOnAFullDisk(t *testing.T) {
 	}
 	c.Close()
 }
+
+// TestOutOfMemory: the engine may tell of it before the end or after.
+func TestOutOfMemory(t *testing.T) {
+	b := newBench(t)
+	for range 5 {
+		s := b.spec("f:t", "memory=200000000")
+		s.Need.Mem = 32 << 20
+		c := b.prepare(s)
+		c.Open()
+		if exit, err := c.Wait(func() {}); err != nil || !exit.OOM || exit.Signal != "SIGKILL" {
+			t.Errorf("ended %+v %v", exit, err)
+		}
+	}
+}
