@@ -112,19 +112,27 @@ func explain(s Spec, err error) error {
 
 // create makes the container. One of the same name is of an earlier task that
 // has ended, or of this one from a time before anything was written down: it
-// is no task's any more.
+// is no task's any more. The engine may still be at making that one, for an
+// agent that was killed: then its name is taken before it can be removed.
 func (x *Executor) create(ctx context.Context, s Spec) (string, error) {
 	defer x.turn(ctx)()
 	name, body := x.name(s.Key), s.body()
 	body.Labels[OwnerLabel], body.Labels[KeyLabel] = x.owner, s.Key
-	id, err := x.engine.create(ctx, name, body)
-	if !refused(err, http.StatusConflict) {
-		return id, err
+	last := time.Now().Add(patience)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		id, err := x.engine.create(ctx, name, body)
+		if !refused(err, http.StatusConflict) || time.Now().After(last) {
+			return id, err
+		}
+		if err := x.engine.remove(ctx, name, true); err != nil && !refused(err, http.StatusConflict) {
+			return "", fmt.Errorf("remove the task's earlier container: %w", err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
 	}
-	if err := x.engine.remove(ctx, name, true); err != nil {
-		return "", fmt.Errorf("remove the task's earlier container: %w", err)
-	}
-	return x.engine.create(ctx, name, body)
 }
 
 // turn waits for a turn and returns what ends it: an engine that is asked for

@@ -292,6 +292,18 @@ func TestCreateWithoutAnswer(t *testing.T) {
 	}
 }
 
+// TestCreateBesideAnother makes a container while the engine still makes the
+// one that an agent, killed since, has asked for: its name is taken, and there
+// is nothing yet to remove.
+func TestCreateBesideAnother(t *testing.T) {
+	f := dockertest.NewFake(t, "x")
+	f.Set(func(s *dockertest.Settings) { s.Taken = 3 })
+	c := prepare(t, onFake(t, f), specOf(t, "x", offers.PullNever))
+	if left := f.Seen().Left; len(left) != 1 || left[0] != c.Identity().Container {
+		t.Errorf("left are %v", left)
+	}
+}
+
 // TestRebooted tells an end that came with the host's from one before it.
 func TestRebooted(t *testing.T) {
 	x := onFake(t, dockertest.NewFake(t))

@@ -30,6 +30,7 @@ type Fake struct {
 	refusal    string        // what a pull ends with
 	pulls      []string      // images that were asked for
 	stuck      chan struct{} // a pull waits for its end
+	taken      int
 	containers map[string]*fakeContainer
 	starts     map[string]int // by the container's name
 	signals    []string
@@ -81,9 +82,9 @@ func (f *Fake) Leave() {
 func (f *Fake) Set(change func(s *Settings)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := Settings{Before: f.before, Drop: f.drop, Oldest: f.oldest, Newest: f.newest, Refusal: f.refusal, Stuck: f.stuck}
+	s := Settings{Before: f.before, Drop: f.drop, Oldest: f.oldest, Newest: f.newest, Refusal: f.refusal, Stuck: f.stuck, Taken: f.taken}
 	change(&s)
-	f.before, f.drop, f.oldest, f.newest, f.refusal, f.stuck = s.Before, s.Drop, s.Oldest, s.Newest, s.Refusal, s.Stuck
+	f.before, f.drop, f.oldest, f.newest, f.refusal, f.stuck, f.taken = s.Before, s.Drop, s.Oldest, s.Newest, s.Refusal, s.Stuck, s.Taken
 }
 
 // Settings are how a fake behaves.
@@ -94,6 +95,7 @@ type Settings struct {
 	Newest  string
 	Refusal string        // what a pull ends with; "" lets it succeed
 	Stuck   chan struct{} // a pull waits for its close; nil: it does not
+	Taken   int           // so often a name is taken by a container that is not there yet
 }
 
 // Seen is what has happened to a fake.
@@ -267,6 +269,11 @@ func (f *Fake) create(w http.ResponseWriter, r *http.Request) {
 	image, name := body["Image"].(string), r.URL.Query().Get("name")
 	if !f.images[image] {
 		refuse(w, http.StatusNotFound, "No such image: "+image)
+		return
+	}
+	if f.taken > 0 {
+		f.taken--
+		refuse(w, http.StatusConflict, "Conflict. The container name is in use")
 		return
 	}
 	for _, c := range f.containers {
