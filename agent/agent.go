@@ -43,7 +43,6 @@ type Agent struct {
 	artifacts  *artifact.Store
 	sandboxes  *sandbox.Store
 	adopted    []tasks.Known // whose shims and containers are to be found again
-	from       uint64        // epoch of the checkpoint that was found
 
 	// shared
 	inbox      chan func()     // what the loop is to do; senders wait for it

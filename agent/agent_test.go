@@ -213,8 +213,12 @@ func config(t testing.TB, dir string, m *master) agent.Config {
 	if testing.Verbose() {
 		log = hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: os.Stderr})
 	}
+	runtime := filepath.Dir(dir)
+	if dir == "" {
+		runtime = t.TempDir()
+	}
 	return agent.Config{
-		Name: "a", Masters: []string{m.address}, DataDir: dir, Shim: shim, CgroupRoot: "ringmaster-test", RuntimeDir: filepath.Dir(dir),
+		Name: "a", Masters: []string{m.address}, DataDir: dir, Shim: shim, CgroupRoot: "ringmaster-test", RuntimeDir: runtime,
 		Resources: "cpus=4,mem=4GiB,disk=10GiB,gpu=2x1GiB", Door: d, Logger: log,
 	}
 }

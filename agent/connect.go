@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
@@ -88,17 +89,23 @@ func (a *Agent) converse(ctx context.Context, link wire.Link) bool {
 	}
 }
 
-// connected introduces the agent to a master.
+// connected begins with a master.
 func (a *Agent) connected(link wire.Link) {
 	a.session = &session{link: link, next: time.Now().Add(answerTimeout)}
+	a.machine.Connected(rand.Text())
+}
+
+// register introduces the agent to a master.
+func (a *Agent) register() {
+	meta := a.machine.Meta()
 	self := a.self
-	self.ID = a.machine.Meta().Agent
+	self.ID = meta.Agent
 	sequence, list := a.machine.Register()
 	a.attempt.Number++
 	attempt := a.attempt
 	a.send(&wire.RegisterAgent{
 		Agent: self, Sequence: sequence, Tasks: list, Attempt: &attempt,
-		Epoch: a.store.Epoch(), From: a.from, Doubt: a.machine.Meta().Doubt != "",
+		Have: meta.Have, Next: meta.Next, Doubt: meta.Doubt != "",
 	})
 }
 
@@ -155,9 +162,6 @@ func (a *Agent) answered(s *session, m wire.Message, now time.Time) {
 			a.log.Warn("an answer of the master is not believed", "error", err)
 			s.link.End("the term is over") // the connector notices, closes it and goes on
 			return
-		}
-		if m.Older {
-			a.store.Pass(m.Epoch)
 		}
 		if a.machine.Doubt() != doubt {
 			a.log.Error("the checkpoint is an older copy; what it knows of and may have run already is not started", "agent_id", m.AgentID, "why", a.machine.Doubt())

@@ -107,6 +107,9 @@ func (a *Agent) act() error {
 		for _, l := range r.Checks {
 			a.check(l)
 		}
+		if r.Register {
+			a.register()
+		}
 		if r.Usage {
 			a.sendUsage()
 		}

@@ -134,10 +134,10 @@ func TestMastersKnowBetter(t *testing.T) {
 		writeIntent(t, c, "t", "echo started >> "+logs+"/t")
 		h := run(t, c)
 		l, register := m.next()
-		if register.Doubt || register.From == 0 || register.Epoch <= register.From || len(register.Tasks) != 1 {
+		if register.Doubt || register.Have != "" || register.Next == "" || len(register.Tasks) != 1 {
 			t.Errorf("it registers as %+v", register)
 		}
-		answer := &wire.AgentRegistered{AgentID: "a1", Heartbeat: offers.Duration(time.Hour), Older: older, Epoch: 1 << 32}
+		answer := &wire.AgentRegistered{AgentID: "a1", Heartbeat: offers.Duration(time.Hour), Older: older}
 		answer.Master.Term = 1
 		l.say(answer)
 		if s := l.end("t"); (s.State == offers.Gone) != older {
@@ -150,11 +150,52 @@ func TestMastersKnowBetter(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := run(t, c)
-		_, register = m.next()
-		if (register.From > 1<<32) != older {
-			t.Errorf("older %v: the next run comes from %d", older, register.From)
+		if _, then := m.next(); then.Have != register.Next && (older || then.Next != register.Next) {
+			t.Errorf("older %v: the next run has %q and %q after %q", older, then.Have, then.Next, register.Next)
 		}
 		if err := again.stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCopyThatRestarts: a copy shows itself to the masters however often its
+// agent restarts before it reaches one, were its witness a copy too.
+func TestCopyThatRestarts(t *testing.T) {
+	m, dir := newMaster(t), t.TempDir()
+	c := config(t, dir, m)
+	live := func() *wire.RegisterAgent {
+		t.Helper()
+		h := run(t, c)
+		_, register := m.welcome("a1", 1)
+		<-h.Registered()
+		if err := h.stop(); err != nil {
+			t.Fatal(err)
+		}
+		return register
+	}
+	live()
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "ringmaster-*"))
+	copies := map[string][]byte{}
+	for _, path := range append(files, filepath.Join(dir, "checkpoint.db")) {
+		raw, e := os.ReadFile(path)
+		copies[path], err = raw, errors.Join(err, e)
+	}
+	live()
+	known := live().Next
+	for path, raw := range copies {
+		err = errors.Join(err, os.WriteFile(path, raw, 0o600))
+	}
+	if err != nil || len(files) != 1 {
+		t.Fatal(err, files)
+	}
+	for range 4 {
+		h := run(t, c)
+		_, register := m.next()
+		if register.Doubt || register.Have == known || register.Next == known {
+			t.Fatalf("the masters know %q, and it registers as %+v", known, register)
+		}
+		if err := h.stop(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -24,7 +24,6 @@ func (a *Agent) recover(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	a.from = content.Epoch
 	a.identify(content.Known)
 	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Policies: a.config.Policies, Host: a.self.Host, Refusals: a.refusals}, content.Meta)
 	a.machine.Restore(content.Known, now)

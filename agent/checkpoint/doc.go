@@ -15,11 +15,11 @@
 //
 // The epoch counts the changes. A small file outside the data folder, the
 // witness, knows it too, so that an older copy shows, were it a single change
-// behind; the masters know the epoch of the last registration. Where nothing
-// speaks for the file, because the host has restarted, the file was damaged or
-// is a copy, the content comes with a doubt, and nothing that it says is not
-// running is started because of it. A copy of the whole host, memory included,
-// shows only where it is from before the last registration.
+// behind; the masters know a token of the last registration, see tasks.Meta.
+// Where nothing speaks for the file, because the host has restarted, the file
+// was damaged or is a copy, the content comes with a doubt, and nothing that it
+// says is not running is started because of it. A copy of the whole host,
+// memory included, shows only where it is from before the last registration.
 //
 // A Store is used by one goroutine and starts none. After a failed [Store.Commit]
 // nobody knows what is on the disk: the daemon ends then.

@@ -142,12 +142,6 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Epoch returns how many changes were written.
-func (s *Store) Epoch() uint64 { return s.last.Epoch }
-
-// Pass makes the next change come after epoch, which the masters know of.
-func (s *Store) Pass(epoch uint64) { s.last.Epoch = max(s.last.Epoch, epoch) }
-
 // Commit writes c durably. After an error the store is not to be used.
 func (s *Store) Commit(c Change) error {
 	next := s.last

@@ -4,9 +4,9 @@
 // is killed. It is pure: no goroutine, lock, clock, I/O or log. Time comes in
 // with every input, and everything to be done comes out as data:
 //
-//	Launch Kill Acknowledge Registered ─┐              ┌─▶ 1. write down (Launched, Changed, Removed, Meta)
+//	Connected Registered Launch Kill ───┐              ┌─▶ 1. write down (Launched, Changed, Removed, Meta)
 //	Prepared Started Ended Tick ────────┼─▶ Machine ───┤
-//	Restore (at the start) ─────────────┘    Ready     └─▶ 2. then act (Start, Release, Signals, Send, Usage)
+//	Acknowledge Restore (at the start) ─┘    Ready     └─▶ 2. then act (Register, Start, Release, Signals, Send, Usage)
 //
 // The caller writes the first half of a [Ready] down durably before it does
 // the second; that order is what makes "a task runs at most once" and "no

@@ -40,6 +40,10 @@ type Meta struct {
 	// Doubt says why more may have run than is known, "" where it can't. It
 	// ends with a registration, by which the masters know of it too.
 	Doubt string
+	// Have and Next are the tokens by which the masters tell an older copy of
+	// this, see [wire.RegisterAgent]: the last that they confirmed, and the one
+	// that waits for it, "" where none does.
+	Have, Next string
 }
 
 // Machine is the agent's mind. Not safe for concurrent use.
@@ -70,6 +74,8 @@ type Ready struct {
 	Changed  []offers.TaskRef // see Machine.Progress
 	Removed  []offers.TaskRef // nothing is kept of them; their sandboxes may go in time
 
+	Register bool // introduce the agent, see Machine.Register
+
 	Start   []Launch         // fetch its artifacts (then Staged), prepare its process and answer with Prepared or Ended
 	Cancel  []offers.TaskRef // what is being prepared is not needed any more; it is answered all the same
 	Release []offers.TaskRef // open the gate of its process
@@ -82,7 +88,7 @@ type Ready struct {
 
 // Empty reports whether there is nothing to do.
 func (r *Ready) Empty() bool {
-	return r.Meta == nil && !r.Durable() && len(r.Start)+len(r.Cancel)+len(r.Release)+len(r.Abandon)+len(r.Signals)+len(r.Checks)+len(r.Send) == 0 && !r.Usage
+	return r.Meta == nil && !r.Durable() && !r.Register && len(r.Start)+len(r.Cancel)+len(r.Release)+len(r.Abandon)+len(r.Signals)+len(r.Checks)+len(r.Send) == 0 && !r.Usage
 }
 
 // Durable reports whether anything is to be written down.

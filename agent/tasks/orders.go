@@ -12,6 +12,16 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
+// Connected makes the agent introduce itself to a master. The token is a random
+// one, for this registration unless an earlier one waits for its answer.
+func (m *Machine) Connected(token string) {
+	if m.meta.Next == "" {
+		m.meta.Next = token
+		m.remember()
+	}
+	m.ready.Register = true
+}
+
 // Register returns what the agent tells a master about its tasks: all that it
 // knows and that the masters have not forgotten.
 func (m *Machine) Register() (uint64, []wire.AgentTask) {
@@ -41,6 +51,10 @@ func (m *Machine) Registered(r *wire.AgentRegistered, now time.Time) error {
 		m.meta.Agent = r.AgentID
 		m.remember()
 	}
+	if m.meta.Next != "" {
+		m.meta.Have, m.meta.Next = m.meta.Next, ""
+		m.remember() // or else the next run would register as this one did
+	}
 	m.registered = true
 	for _, ref := range r.Forget {
 		if t, known := m.tasks[ref]; known {
@@ -59,8 +73,8 @@ func (m *Machine) Registered(r *wire.AgentRegistered, now time.Time) error {
 // that the checkpoint is not the latest.
 func (m *Machine) confirm(r *wire.AgentRegistered, now time.Time) {
 	if !m.confirmed && r.Older {
-		m.doubt = cmp.Or(m.doubt, "the masters know of a later checkpoint than the agent's")
-		m.remember() // so that the agent's comes after theirs
+		m.doubt = cmp.Or(m.doubt, "the masters do not know the agent's checkpoint as the latest")
+		m.remember() // so that it has what the masters know
 	}
 	m.confirmed = true
 	if m.meta.Doubt != "" {
@@ -84,7 +98,7 @@ func (m *Machine) Disconnected() {
 	for _, t := range m.tasks {
 		t.resend = time.Time{}
 	}
-	m.ready.Send, m.ready.Usage = nil, false
+	m.ready.Register, m.ready.Send, m.ready.Usage = false, nil, false
 }
 
 // Refused takes the answer that this agent's id is unknown or gone: the

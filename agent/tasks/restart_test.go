@@ -185,6 +185,38 @@ func TestTasksGoOnAfterARestart(t *testing.T) {
 	play(t, m, []step{{"3 back", "changed opened, | start waits, send opened running, usage"}})
 }
 
+// A token is written down before it is sent, and stays the same until a master
+// has confirmed it.
+func TestTokens(t *testing.T) {
+	m := New(Config{Total: total()}, Meta{})
+	connect := func(token, have, next string, written bool) {
+		t.Helper()
+		m.Connected(token)
+		r := m.Ready()
+		if meta := m.Meta(); !r.Register || written != (r.Meta != nil) || written && *r.Meta != meta || meta.Have != have || meta.Next != next {
+			t.Errorf("with %s: %+v, written down is %+v", token, meta, r.Meta)
+		}
+	}
+	connect("k1", "", "k1", true)
+	m.Disconnected()
+	connect("k2", "", "k1", false)
+	m = restart(t, m, 1)
+	connect("k3", "", "k1", false)
+	register(t, m, at(2))
+	if r := m.Ready(); r.Meta == nil || r.Meta.Have != "k1" || r.Meta.Next != "" {
+		t.Errorf("confirmed, written down is %+v", r.Meta)
+	}
+	m.Disconnected()
+	connect("k4", "k1", "k4", true)
+	m.Connected("k5")
+	m.Disconnected()
+	if r := m.Ready(); r.Register {
+		t.Error("it introduces itself to nobody")
+	}
+	m.Refused(at(3))
+	connect("k6", "", "k6", true)
+}
+
 // The machine wants to be woken for whatever is due next, and not before.
 func TestNextIsWhatIsDueFirst(t *testing.T) {
 	m := fresh(t)

@@ -278,6 +278,39 @@ func TestTheNextLeaderTellsOfAgentsThatAreBack(t *testing.T) {
 	}
 }
 
+// TestNoRunningAfterKilling: an agent that was away is back on an older copy of
+// its checkpoint, which does not know of the kill that its framework has seen.
+func TestNoRunningAfterKilling(t *testing.T) {
+	l := newLeader()
+	f, fp, _, _ := l.settle()
+	l.accept(t, f, fp)
+	l.commit()
+	id := last[*wire.Registered](t, fp).FrameworkID
+	l.Handle(f, f.Prepare(&wire.Kill{TaskID: "t1"}, ""))
+	l.commit()
+	l.lose(t, fp)
+	var known offers.Agent
+	for one := range l.state.Agents() {
+		known = one.Agent
+	}
+	l.now = l.now.Add(time.Minute)
+	l.At(l.now)
+	fp.got = nil
+	l.HandleAgent(lead.NewAgent(&peer{}), &wire.RegisterAgent{Agent: known, Tasks: []wire.AgentTask{{TaskRef: offers.TaskRef{Framework: id, Task: "t1"}, State: offers.Running}}}, "")
+	l.commit()
+	l.again()
+	fp = &peer{}
+	f = lead.NewFramework(fp, func() {})
+	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
+	l.HandleAgent(lead.NewAgent(&peer{}), &wire.RegisterAgent{Agent: known, Tasks: []wire.AgentTask{{TaskRef: offers.TaskRef{Framework: id, Task: "t1"}, State: offers.Running}}}, "")
+	l.commit()
+	for _, m := range fp.got {
+		if u, ok := m.(*wire.Update); ok && u.Status.State == offers.Running {
+			t.Errorf("it tells %+v", u.Status)
+		}
+	}
+}
+
 // TestNoResendOfWhatIsAcknowledged: a status comes once more while the
 // acknowledgement of it is on its way to a majority. What is durable then is not
 // sent again: the framework may have launched the next task under that id.

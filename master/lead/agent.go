@@ -60,7 +60,7 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 	for _, t := range m.Tasks {
 		s.known[t.TaskRef] = t
 	}
-	c.Commit(state.Command{RegisterAgent: &state.RegisterAgent{Agent: m.Agent, Time: c.wall(), Epoch: m.Epoch, From: m.From, Doubt: m.Doubt}}, func(r state.Result) {
+	c.Commit(state.Command{RegisterAgent: &state.RegisterAgent{Agent: m.Agent, Time: c.wall(), Have: m.Have, Next: m.Next, Doubt: m.Doubt}}, func(r state.Result) {
 		if r.Err != nil {
 			s.known = nil
 			refuse(s.peer, r.Err, request)
@@ -94,7 +94,7 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 		c.note("agent runs on an older copy of its checkpoint", "agent", a.ID, "name", a.Name)
 	}
 	answer := &wire.AgentRegistered{
-		AgentID: a.ID, Master: c.config.Master, Heartbeat: offers.Duration(c.config.AgentHeartbeat()), Epoch: a.Epoch, Older: a.Older,
+		AgentID: a.ID, Master: c.config.Master, Heartbeat: offers.Duration(c.config.AgentHeartbeat()), Older: a.Older,
 	}
 	for ref := range s.known {
 		if t := c.state().Task(ref); t == nil || t.Agent != a.ID || t.End != nil && t.Acknowledged {
@@ -205,6 +205,10 @@ func (c *Core) returned(t *state.Task, now offers.State) {
 	status := offers.Status{Task: t.Spec.ID, Agent: t.Agent, State: now, Time: c.wall()}
 	switch {
 	case now.Terminal() || !now.Known():
+	case t.Kill != nil && now == offers.Running:
+		// Its framework may have seen it killing already: an older copy of the
+		// checkpoint does not know. The order makes the agent say so itself.
+		c.delivery.last.set(t.Ref(), status)
 	case known && last.State == offers.Unreachable, !known && c.wasAway(t):
 		status.UpdateID = c.delivery.makeID()
 		c.update(t.Ref(), status, false)

@@ -159,33 +159,33 @@ func TestOnlyACommitRefusesAnID(t *testing.T) {
 func TestAgentOnAnOlderCheckpoint(t *testing.T) {
 	for _, c := range []struct {
 		what                string
-		from                uint64
+		have                string
 		doubt, lists, older bool
 		ends                bool
 	}{
-		{"the latest", 5, false, false, false, false},
-		{"a copy", 4, false, false, true, true},
-		{"a copy that knows the task", 4, false, true, true, false},
-		{"a doubt", 5, true, false, false, true},
+		{"the latest", "k2", false, false, false, false},
+		{"a copy", "k1", false, false, true, true},
+		{"a copy that knows the task", "k1", false, true, true, false},
+		{"a doubt", "k2", true, false, false, true},
 	} {
 		l := newLeader()
 		f, fp, _, ap := l.settle()
 		id := last[*wire.AgentRegistered](t, ap).AgentID
 		total := offers.Inventory{Amounts: offers.Amounts{1000}}
-		l.HandleAgent(lead.NewAgent(ap), &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total}, Epoch: 5}, "")
+		l.HandleAgent(lead.NewAgent(ap), &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total}, Have: "k1", Next: "k2"}, "")
 		l.commit()
 		l.accept(t, f, fp)
 		l.commit()
 		launched := last[*wire.Launch](t, ap).Tasks[0]
 		again := &peer{}
-		m := &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total, Started: l.now}, From: c.from, Epoch: 6, Doubt: c.doubt}
+		m := &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total, Started: l.now}, Have: c.have, Next: "k3", Doubt: c.doubt}
 		if c.lists {
 			m.Tasks = []wire.AgentTask{{TaskRef: offers.TaskRef{Framework: launched.Framework, Task: "t1"}, State: offers.Running}}
 		}
 		fp.got = nil
 		l.HandleAgent(lead.NewAgent(again), m, "")
 		l.commit()
-		if r := last[*wire.AgentRegistered](t, again); r.Older != c.older || r.Epoch < 6 {
+		if r := last[*wire.AgentRegistered](t, again); r.Older != c.older {
 			t.Errorf("%s: the agent hears %+v", c.what, r)
 		}
 		var ended *wire.Update

@@ -38,21 +38,18 @@ func (tx *tx) registerAgent(c *RegisterAgent) Result {
 	return Result{Value: &a}
 }
 
-// olderStep is how far the epoch of an agent moves on when it came back on an
-// older copy: until it has heard of that, no run that begins from the copy
-// comes past it.
-const olderStep = 1 << 32
-
 // examine finds out whether a registration is of a run that may not know all
-// that ran on its host.
+// that ran on its host. Its Next alone speaks for it, since the answer to the
+// last registration may have been lost, but not where that answer said that
+// the agent runs on an older copy: it may not have heard so.
 func (tx *tx) examine(a, old *Agent, c *RegisterAgent) {
-	a.Epoch = max(old.Epoch, c.Epoch)
+	latest := old.Token == "" || c.Have == old.Token || c.Next == old.Token && !old.Older
+	a.Token = c.Next
 	if c.Agent.Started.Equal(old.Started) {
+		a.Older = old.Older && !latest
 		return
 	}
-	if a.Older = c.From < old.Epoch; a.Older {
-		a.Epoch += olderStep
-	}
+	a.Older = !latest
 	if a.Older || c.Doubt {
 		tx.doubt(a.ID)
 	}
@@ -73,7 +70,7 @@ func (tx *tx) newAgent(c *RegisterAgent, other *Agent) (r Result) {
 		r.Gone, r.Ended = tx.loseAgent(other, c.Time)
 	}
 	tx.counters.Agents++
-	a := &Agent{Agent: c.Agent, State: offers.AgentActive, Registered: c.Time, Since: c.Time, Epoch: c.Epoch}
+	a := &Agent{Agent: c.Agent, State: offers.AgentActive, Registered: c.Time, Since: c.Time, Token: c.Next}
 	a.ID = offers.AgentID(mint(agentLetter, tx.counters.Agents, tx.cluster))
 	tx.agents.Insert([]byte(a.ID), a)
 	tx.named.Insert([]byte(a.Name), a.ID)

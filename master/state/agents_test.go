@@ -59,15 +59,15 @@ func TestRegisterAgentWithNewDataFolder(t *testing.T) {
 
 // TestOlderCheckpoint registers runs of an agent. What may have run and is not
 // known to the agent must be marked, in every run that may not know it, until
-// one says that it has come past what the masters know.
+// one shows that it has heard so.
 func TestOlderCheckpoint(t *testing.T) {
 	l := newLab(t)
 	f := l.framework("f")
 	a := l.agent("one")
-	run := func(n int, from, epoch uint64, doubt bool) *Agent {
+	run := func(n int, have, next string, doubt bool) *Agent {
 		t.Helper()
 		in := offers.Agent{ID: a.ID, Name: "one", Started: start.Add(time.Duration(n) * time.Second)}
-		return l.do(Command{RegisterAgent: &RegisterAgent{Agent: in, From: from, Epoch: epoch, Doubt: doubt}}).Value.(*Agent)
+		return l.do(Command{RegisterAgent: &RegisterAgent{Agent: in, Have: have, Next: next, Doubt: doubt}}).Value.(*Agent)
 	}
 	next := 0
 	marked := func() bool {
@@ -85,17 +85,20 @@ func TestOlderCheckpoint(t *testing.T) {
 		equal(t, what+": older", got.Older, older)
 		equal(t, what+": its tasks are doubtful", marked(), doubtful)
 	}
-	step("the first run", run(1, 0, 10, false), false, false)
-	step("it connects anew", run(1, 0, 20, false), false, false)
-	step("the next run", run(2, 20, 25, false), false, false)
-	step("a copy from before the second run", run(3, 19, 26, false), true, true)
-	step("it connects anew, since it did not hear of it", run(3, 19, 26, false), true, false)
-	step("the copy is started again", run(4, 26, 27, false), true, true)
-	known := l.s.Agent(a.ID).Epoch
-	step("a run that knows", run(5, known, known+1, false), false, false)
-	step("one with a doubt of its own", run(6, known+1, known+2, true), false, true)
-	step("it connects anew", run(6, known+1, known+3, false), false, false)
-	step("the run after it", run(7, known+3, known+4, false), false, false)
+	step("the first run", run(1, "", "k1", false), false, false)
+	step("its answer is lost", run(1, "", "k1", false), false, false)
+	step("it connects anew", run(1, "k1", "k2", false), false, false)
+	step("the next run, that answer is lost too", run(2, "k1", "k2", false), false, false)
+	step("it connects anew", run(2, "k2", "k3", false), false, false)
+	step("a copy from before", run(3, "k1", "k2", false), true, true)
+	step("it connects anew, since it did not hear of it", run(3, "k1", "k2", false), true, false)
+	step("the copy is started again", run(4, "k1", "k2", false), true, true)
+	step("it has heard", run(4, "k2", "k4", false), false, false)
+	step("a run that knows, and did not hear the answer", run(5, "k2", "k4", false), false, false)
+	step("one with a doubt of its own", run(6, "k4", "k5", true), false, true)
+	step("it connects anew", run(6, "k5", "k6", false), false, false)
+	step("a copy that was never the one of a master", run(7, "", "k7", false), true, true)
+	step("the run after it, which heard", run(8, "k7", "k8", false), false, false)
 	equal(t, "a launch takes no doubt over", l.do(Command{Launch: &Launch{Task{Framework: f, Agent: a.ID, Spec: offers.Task{ID: "new"}, Doubtful: true}}}).Value.(*Task).Doubtful, false)
 }
 

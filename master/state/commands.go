@@ -42,13 +42,13 @@ type (
 	// the *Agent, and in Gone and Ended what it replaced.
 	//
 	// A new run of the agent (another Agent.Started) that says Doubt, or that
-	// began (From) before the Epoch that is known of it, may not know all that
+	// brings the known Token as neither Have nor Next, may not know all that
 	// ran there: its living tasks are marked Doubtful.
 	RegisterAgent struct {
 		Agent offers.Agent
 		Time  time.Time
-		Epoch uint64 `cbor:"Epoch,omitempty"` // of its checkpoint; 0: it has none
-		From  uint64 `cbor:"From,omitempty"`  // when the run began
+		Have  string `cbor:"Have,omitempty"` // of its checkpoint, see wire.RegisterAgent
+		Next  string `cbor:"Next,omitempty"`
 		Doubt bool   `cbor:"Doubt,omitempty"`
 	}
 	// SetAgentState moves an agent. Gone ends its tasks as gone, and an agent

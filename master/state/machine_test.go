@@ -209,8 +209,9 @@ func (m *masters) commands() map[string]func(t *rapid.T) Command {
 				}
 			}
 			a.Started = start.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "run")) * time.Second)
+			tokens := []string{"k1", "k2", "k3"}
 			return Command{RegisterAgent: &RegisterAgent{
-				Agent: a, Time: m.now, Epoch: rapid.Uint64Range(0, 9).Draw(t, "epoch"), From: rapid.Uint64Range(0, 9).Draw(t, "from"),
+				Agent: a, Time: m.now, Have: drawn(t, "have", tokens, ""), Next: drawn(t, "next", tokens, ""),
 				Doubt: rapid.Bool().Draw(t, "doubt"),
 			}}
 		},

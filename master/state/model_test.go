@@ -173,7 +173,7 @@ func (m *model) registerAgent(c *RegisterAgent) offers.Code {
 		}
 		m.givenAgents++
 		in.ID = offers.AgentID(fmt.Sprintf("a%05d-c0de", m.givenAgents))
-		m.agents[in.ID] = Agent{Agent: in, State: offers.AgentActive, Registered: at, Since: at, Epoch: c.Epoch}
+		m.agents[in.ID] = Agent{Agent: in, State: offers.AgentActive, Registered: at, Since: at, Token: c.Next}
 		return ""
 	}
 	a, ok := m.agents[in.ID]
@@ -193,13 +193,17 @@ func (m *model) registerAgent(c *RegisterAgent) offers.Code {
 
 // examine finds a new run of an agent that may not know all that ran.
 func (m *model) examine(a *Agent, c *RegisterAgent) {
-	before := a.Epoch
-	a.Epoch = max(before, c.Epoch)
+	known := a.Token
+	a.Token = c.Next
+	switch {
+	case known == "" || known == c.Have:
+		a.Older = false
+	case known == c.Next: // as it was told, if it heard
+	case !c.Agent.Started.Equal(a.Started):
+		a.Older = true
+	}
 	if c.Agent.Started.Equal(a.Started) {
 		return
-	}
-	if a.Older = c.From < before; a.Older {
-		a.Epoch += 1 << 32
 	}
 	for ref, t := range m.tasks {
 		if t.Agent == a.ID && t.End == nil && (a.Older || c.Doubt) {

@@ -18,10 +18,10 @@ type Agent struct {
 	Resume offers.AgentState
 	// Ended orders gone agents for the bounded history; 0 before.
 	Ended uint64
-	// Epoch is the highest that its checkpoint is known to have come to.
-	Epoch uint64 `cbor:"Epoch,omitempty"`
-	// Older says that its present run began from a copy of its checkpoint from
-	// before Epoch.
+	// Token is the Next of its last registration; "": there is none yet.
+	Token string `cbor:"Token,omitempty"`
+	// Older says that its present run began from a copy of its checkpoint that
+	// did not know the Token, and has not shown that it heard so.
 	Older bool `cbor:"Older,omitempty"`
 }
 

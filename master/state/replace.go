@@ -21,6 +21,9 @@ func (s *State) Terms() uint64 { return s.counters.Terms }
 //   - Versions in the frameworks' stores that were given after it was saved
 //     are not given again, so that whoever remembers one of them is refused.
 //   - Living tasks are marked Restored: nobody launches them again.
+//   - The agents' tokens are those of the snapshot: a new run of an agent that
+//     has gone on since counts as one on an older copy, and starts nothing of
+//     what it brings along.
 //   - Frameworks whose deadline has passed have their whole failover timeout
 //     from now.
 func (s *State) Replacing(old *State, term uint64, now time.Time) *State {

@@ -26,17 +26,18 @@ type (
 	// and whose end the framework has not acknowledged. After the answer the
 	// agent sends every status that is not acknowledged, in order.
 	//
-	// Epoch counts the changes of the agent's checkpoint, From is what it was
-	// when this run of the agent found it; 0 where the agent has none. A run,
-	// told from others by Agent.Started, that begins from before the highest
-	// Epoch the masters know runs on an older copy. With Doubt it says itself
-	// that more may have run than it lists.
+	// Next is a random token that the agent has in its checkpoint before it
+	// sends it, and sends again until an answer confirms it; Have is the last
+	// that was confirmed. The masters know the Next of the last registration:
+	// a run, told from others by Agent.Started, that brings it as neither runs
+	// on an older copy of its checkpoint. With Doubt it says itself that more
+	// may have run than it lists.
 	RegisterAgent struct {
 		Agent    offers.Agent `json:"agent"`
 		Sequence uint64       `json:"sequence"` // of the usage below
 		Tasks    []AgentTask  `json:"tasks"`
-		Epoch    uint64       `json:"epoch,omitempty"`
-		From     uint64       `json:"from,omitempty"`
+		Have     string       `json:"have,omitempty"`
+		Next     string       `json:"next,omitempty"`
 		Doubt    bool         `json:"doubt,omitempty"`
 		Attempt  *Attempt     `json:"attempt,omitempty"`
 	}
@@ -74,15 +75,14 @@ type (
 	// agent's list that the masters do not know or know to have ended: the
 	// agent kills those that still run and forgets all of them. Tasks that are
 	// accepted on this agent and were not in its list follow as Launch, unless
-	// more may have run than the agent lists: they end as gone then. Epoch is
-	// the highest that the masters know; Older says that this run began before
-	// it, so that the agent starts nothing of what it brought along.
+	// more may have run than the agent lists: they end as gone then. Older
+	// says that this run began from an older copy of its checkpoint, so that
+	// the agent starts nothing of what it brought along.
 	AgentRegistered struct {
 		AgentID   offers.AgentID   `json:"agent_id"`
 		Master    MasterInfo       `json:"master"`
 		Heartbeat offers.Duration  `json:"heartbeat"` // how often the agent sends one
 		Forget    []offers.TaskRef `json:"forget,omitempty"`
-		Epoch     uint64           `json:"epoch,omitempty"`
 		Older     bool             `json:"older,omitempty"`
 	}
 	// Launch starts tasks. A task the agent knows already is not started

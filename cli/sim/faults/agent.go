@@ -26,7 +26,6 @@ type agent struct {
 	disk    disk
 	copies  []disk  // of the disk, taken now and then
 	witness *uint64 // the epoch that it knows; nil: there is none
-	from    uint64  // the epoch that this run began from
 	boots   int
 	pids    int
 	procs   map[offers.TaskRef]*proc
@@ -45,7 +44,7 @@ type agentLink struct {
 type disk struct {
 	meta     tasks.Meta
 	epoch    uint64 // counts the commits
-	known    uint64 // the epoch that the masters had committed
+	known    string // the last token that the masters have confirmed
 	launches map[offers.TaskRef]tasks.Launch
 	progress map[offers.TaskRef]tasks.Progress
 }
@@ -184,6 +183,9 @@ func (a *agent) act() bool {
 
 // carryOut does what follows once r is on the disk.
 func (a *agent) carryOut(r *tasks.Ready) bool {
+	if r.Register {
+		a.register()
+	}
 	for _, l := range r.Start {
 		a.prepare(l)
 	}
@@ -263,20 +265,27 @@ func (a *agent) connect() {
 	a.link = link
 	c.receive = func(frame []byte) { a.receive(link, frame) }
 	c.ended = func(reason string) { a.lost(link) }
+	a.machine.Connected(a.w.token())
+	a.after(10*time.Second, func() {
+		if a.link == link && !link.registered {
+			a.hangup()
+		}
+	})
+	a.act()
+}
+
+// register introduces the agent to a master.
+func (a *agent) register() {
+	meta := a.machine.Meta()
 	self := a.self
-	self.ID = a.machine.Meta().Agent
+	self.ID = meta.Agent
 	sequence, list := a.machine.Register()
 	a.w.judge.registers(a, list)
 	a.attempt.Number++
 	attempt := a.attempt
 	a.send(&wire.RegisterAgent{
 		Agent: self, Sequence: sequence, Tasks: list, Attempt: &attempt,
-		Epoch: a.disk.epoch, From: a.from, Doubt: a.machine.Meta().Doubt != "",
-	})
-	a.after(10*time.Second, func() {
-		if a.link == link && !link.registered {
-			a.hangup()
-		}
+		Have: meta.Have, Next: meta.Next, Doubt: meta.Doubt != "",
 	})
 }
 
@@ -350,10 +359,9 @@ func (a *agent) answered(link *agentLink, m wire.Message) {
 			a.hangup()
 			return
 		}
-		a.disk.known = m.Epoch
+		a.disk.known = a.machine.Meta().Have
 		if m.Older {
 			a.w.tell(a.name, "hears that it runs on an older copy")
-			a.disk.epoch = max(a.disk.epoch, m.Epoch)
 		}
 		link.registered, link.interval = true, m.Heartbeat.Std()
 		a.beat(link)

@@ -35,7 +35,6 @@ func (a *agent) open() {
 		a.disk.meta.Doubt = "it is an older copy"
 		a.disk.epoch = *a.witness
 	}
-	a.from = a.disk.epoch
 	a.disk.epoch++
 	now := a.disk.epoch
 	a.witness = &now
@@ -44,7 +43,7 @@ func (a *agent) open() {
 // olderCopy kills the agent and brings it back on a copy of its checkpoint: of
 // the file alone or of its whole folder, with or without a witness. A witness
 // that lies leaves only the masters to notice, and they can where they have
-// heard of the agent since the copy.
+// confirmed a token since that the copy does not know.
 func (w *world) olderCopy() bool {
 	a := pick(w, w.agents)
 	if !a.up || len(a.copies) == 0 {
@@ -53,7 +52,7 @@ func (w *world) olderCopy() bool {
 	n := w.rng.IntN(len(a.copies))
 	c := a.copies[n].clone()
 	how := pick(w, []string{"file", "file", "folder", "folder", "no witness", "a witness that lies"})
-	if how == "a witness that lies" && c.epoch >= a.disk.known {
+	if how == "a witness that lies" && (a.disk.known == "" || a.disk.known == c.meta.Have || a.disk.known == c.meta.Next) {
 		return false
 	}
 	a.copies = a.copies[:n+1] // the others are of a past that never was

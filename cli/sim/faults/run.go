@@ -123,7 +123,9 @@ func Run(seed uint64, o Options) (report Report, err error) {
 	w.report.Faulty = w.now
 	if w.err == nil {
 		w.heal()
-		w.until(w.options.Time + w.options.Quiet)
+		// A deadline set by the clock that is most ahead may be kept by the one
+		// that is most behind.
+		w.until(w.options.Time + w.options.Quiet + w.ahead - w.early)
 	}
 	if w.err == nil {
 		w.err = w.judge.last()

@@ -25,6 +25,7 @@ type world struct {
 	ahead   time.Duration
 	written int   // values for stores
 	clients int   // runs of agents and frameworks
+	tokens  int   // handed out
 	err     error // the first promise that was broken
 	report  Report
 
@@ -122,13 +123,19 @@ func (w *world) tell(who, format string, args ...any) {
 	}
 }
 
-// fault counts one.
 // client names one run of an agent or a framework.
 func (w *world) client() string {
 	w.clients++
 	return fmt.Sprintf("c%d", w.clients)
 }
 
+// token returns what an agent has random text for.
+func (w *world) token() string {
+	w.tokens++
+	return fmt.Sprintf("k%d", w.tokens)
+}
+
+// fault counts one.
 func (w *world) fault(kind string) { w.report.Faults[kind]++ }
 
 // mix adds bytes to the hash of the run (FNV-1a).
