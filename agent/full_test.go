@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // TestFullDisk lets the file system of the checkpoint fill up: the agent ends
@@ -34,18 +35,25 @@ func TestFullDisk(t *testing.T) {
 		}
 		task := shell(offers.TaskID(fmt.Sprintf("t%d", n)), fmt.Sprintf("echo started >> %s/t%d", logs, n))
 		task.Command.Env = map[string]string{"LARGE": strings.Repeat("x", 100_000)}
-		l.launch(1, task)
+		frame, err := wire.Encode(&wire.Launch{Term: 1, Tasks: []wire.LaunchTask{{Framework: "f1", Task: task, Holding: offers.Holding{Amounts: task.Resources.Amounts}}}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait, reached := 50*time.Millisecond, l.Send(frame) == nil
+		if !reached { // it has just ended, over what became of the task before
+			wait = patience
+		}
 		select {
 		case err := <-h.done:
 			if err == nil || !strings.Contains(err.Error(), "can't remember") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("the agent ended with %v", err)
 			}
 			h.done <- nil // for the clean-up
-			if _, err := os.Stat(fmt.Sprintf("%s/t%d", logs, n)); err == nil {
+			if _, err := os.Stat(fmt.Sprintf("%s/t%d", logs, n)); err == nil && reached {
 				t.Errorf("task t%d was started and is not recorded", n)
 			}
 			return
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(wait):
 		}
 	}
 }
