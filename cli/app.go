@@ -83,3 +83,18 @@ func wantArgs(c *cli.Context, least, most int) error {
 	}
 	return nil
 }
+
+// aboutOne is the action of a command that asks the masters about its one
+// argument.
+func aboutOne(do func(c *cli.Context, cl *client, name string) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if err := wantArgs(c, 1, 1); err != nil {
+			return err
+		}
+		cl, err := newClient(c)
+		if err != nil {
+			return err
+		}
+		return do(c, cl, c.Args().First())
+	}
+}

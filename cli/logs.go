@@ -16,15 +16,8 @@ func logsCommand() *cli.Command {
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task ends or Ctrl-C"},
 			&cli.BoolFlag{Name: "stderr", Usage: "its standard error instead of its standard output"},
 		),
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1); err != nil {
-				return err
-			}
-			cl, err := newClient(c)
-			if err != nil {
-				return err
-			}
-			path, err := cl.taskPath(c.Context, c.Args().First())
+		Action: aboutOne(func(c *cli.Context, cl *client, task string) error {
+			path, err := cl.taskPath(c.Context, task)
 			if err != nil {
 				return err
 			}
@@ -38,9 +31,9 @@ func logsCommand() *cli.Command {
 			}
 			defer resp.Body.Close()
 			if _, err = io.Copy(c.App.Writer, resp.Body); err != nil && c.Context.Err() == nil {
-				return fmt.Errorf("the output of %s broke off; ask again: %w", c.Args().First(), err)
+				return fmt.Errorf("the output of %s broke off; ask again: %w", task, err)
 			}
 			return c.Context.Err()
-		},
+		}),
 	}
 }

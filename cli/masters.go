@@ -44,20 +44,12 @@ func mastersRemoveCommand() *cli.Command {
 		Name: "remove", Usage: "take a master out of the cluster; its process is not stopped", ArgsUsage: "NAME",
 		Description: examples("ringmaster masters remove m3"),
 		Flags:       clientFlags(),
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1); err != nil {
-				return err
-			}
-			cl, err := newClient(c)
-			if err != nil {
-				return err
-			}
-			name := c.Args().First()
+		Action: aboutOne(func(c *cli.Context, cl *client, name string) error {
 			if _, err := cl.send(c.Context, http.MethodPost, "/v1/masters/"+url.PathEscape(name)+"/remove", nil); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.App.Writer, "%s is no master of the cluster any more\n", name)
+			_, err := fmt.Fprintf(c.App.Writer, "%s is no master of the cluster any more\n", name)
 			return err
-		},
+		}),
 	}
 }

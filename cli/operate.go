@@ -12,27 +12,22 @@ import (
 
 // act posts an order about one thing and says in a word that it was taken.
 func act(c *cli.Context, list, verb, done string, body []byte) error {
-	if err := wantArgs(c, 1, 1); err != nil {
+	return aboutOne(func(c *cli.Context, cl *client, name string) error {
+		t, err := cl.find(c.Context, list, name)
+		if err != nil {
+			return err
+		}
+		if list == "tasks" && offers.State(t.State).Terminal() {
+			_, err = fmt.Fprintf(c.App.Writer, "%s has ended already: %s\n", t.ref(), t.State)
+			return err
+		}
+		path := fmt.Sprintf("/v1/%s/%s/%s", list, url.PathEscape(t.ref()), verb)
+		if _, err := cl.send(c.Context, http.MethodPost, path, body); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", t.ref(), done)
 		return err
-	}
-	cl, err := newClient(c)
-	if err != nil {
-		return err
-	}
-	t, err := cl.find(c.Context, list, c.Args().First())
-	if err != nil {
-		return err
-	}
-	if list == "tasks" && offers.State(t.State).Terminal() {
-		_, err = fmt.Fprintf(c.App.Writer, "%s has ended already: %s\n", t.ref(), t.State)
-		return err
-	}
-	path := fmt.Sprintf("/v1/%s/%s/%s", list, url.PathEscape(t.ref()), verb)
-	if _, err := cl.send(c.Context, http.MethodPost, path, body); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", t.ref(), done)
-	return err
+	})(c)
 }
 
 // durationFlag reads a flag that holds a duration; "" is none.

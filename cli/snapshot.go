@@ -31,27 +31,19 @@ func snapshotSaveCommand() *cli.Command {
 		Name: "save", Usage: "write the masters' state to a file, which is there whole and checked or not at all", ArgsUsage: "FILE",
 		Description: examples("ringmaster snapshot save monday.snapshot"),
 		Flags:       clientFlags(),
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1); err != nil {
-				return err
-			}
-			cl, err := newClient(c)
-			if err != nil {
-				return err
-			}
+		Action: aboutOne(func(c *cli.Context, cl *client, path string) error {
 			resp, err := cl.do(c.Context, http.MethodGet, "/v1/snapshot", nil)
 			if err != nil {
 				return err
 			}
 			defer resp.Body.Close()
-			path := c.Args().First()
 			s, n, err := keepSnapshot(path, resp.Body)
 			if err != nil {
 				return fmt.Errorf("%s was not saved: %w", path, err)
 			}
 			_, err = fmt.Fprintf(c.App.Writer, "saved %s: %s, %s\n", path, size(n), contents(s))
 			return err
-		},
+		}),
 	}
 }
 
@@ -126,17 +118,8 @@ func snapshotRestoreCommand() *cli.Command {
 		Description: examples("ringmaster snapshot restore monday.snapshot", "ringmaster snapshot restore monday.snapshot --yes") +
 			"\n\nEverything since the snapshot was saved is undone: tasks that it does not know are killed by their agents, and tasks" +
 			"\nthat live in it but not on their agents any more are gone. Frameworks and agents connect anew.",
-		Flags: clientFlags(&cli.BoolFlag{Name: "yes", Usage: "do it without asking"}),
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1); err != nil {
-				return err
-			}
-			cl, err := newClient(c)
-			if err != nil {
-				return err
-			}
-			return restoreSnapshot(c, cl, c.Args().First())
-		},
+		Flags:  clientFlags(&cli.BoolFlag{Name: "yes", Usage: "do it without asking"}),
+		Action: aboutOne(restoreSnapshot),
 	}
 }
 
