@@ -11,7 +11,6 @@ import (
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
-	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
@@ -81,20 +80,6 @@ type loopConfig struct {
 	agentTimeout time.Duration
 	removalEvery time.Duration
 	removalBurst int
-}
-
-// proposal is one Raft entry on its way.
-type proposal struct {
-	core   *lead.Core
-	batch  []lead.Step
-	future *replica.Future
-}
-
-// outcome is a proposal that was decided.
-type outcome struct {
-	proposal
-	results []state.Result
-	err     error
 }
 
 func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
@@ -229,65 +214,6 @@ func (l *loop) finishTurn(due *time.Timer) {
 	due.Reset(max(next.Sub(now), 0))
 }
 
-// What one Raft entry holds at most. It is well below what state.Encode takes,
-// since a command is larger encoded than its Weight says.
-const (
-	entryCommands = 8192
-	entryWeight   = 16 << 20
-)
-
-// entrySize returns how many steps of a turn go into one entry: all of them,
-// save where a turn brought very many or very large ones.
-func entrySize(batch []lead.Step) int {
-	weight := 0
-	for i := range batch {
-		weight += batch[i].Command.Weight()
-		if i > 0 && (i == entryCommands || weight > entryWeight) {
-			return i
-		}
-	}
-	return len(batch)
-}
-
-// propose passes p to the committer. Where the pipeline is full it concludes
-// what was decided meanwhile, so that the two never wait for each other.
-func (l *loop) propose(p proposal) {
-	for {
-		select {
-		case l.proposed <- p:
-			return
-		case out := <-l.committed:
-			l.conclude(out)
-		}
-	}
-}
-
-// awaitCommits hands decided proposals back to the loop, in order, until there
-// will be no more.
-func (l *loop) awaitCommits() {
-	defer close(l.committed)
-	for p := range l.proposed {
-		results, err := p.future.Wait()
-		l.committed <- outcome{p, results, err}
-	}
-}
-
-// conclude acts on what was committed. After a failure nobody knows what the
-// others hold, so the soft state is dropped and built anew.
-func (l *loop) conclude(out outcome) {
-	if out.core != l.core || l.core == nil {
-		return
-	}
-	if out.err != nil {
-		l.logger.Warn("what was proposed could not be committed", "error", out.err)
-		l.stepDown("the masters did not agree")
-		l.takeUp()
-		return
-	}
-	l.core.At(time.Now())
-	l.core.Committed(out.batch, out.results, l.replica.State())
-}
-
 // stepDown drops everything that only a leader may hold. Frameworks and
 // agents find the next leader by themselves.
 func (l *loop) stepDown(reason string) {
@@ -324,64 +250,4 @@ func (l *loop) restore(ctx context.Context, s *state.State) error {
 		answer(struct{}{}, err)
 	})
 	return err
-}
-
-// enter hands an input to the loop and waits for room in its inbox; false
-// when the loop has ended.
-func (l *loop) enter(in func(*lead.Core)) bool {
-	select {
-	case l.inbox <- in:
-		return true
-	case <-l.stopped:
-		return false
-	}
-}
-
-// ask runs query in the loop and waits for its answer or for ctx. The error is
-// not_leader where this master does not lead.
-func ask[T any](ctx context.Context, l *loop, query func(*lead.Core, func(T, error))) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	var none T
-	answers := make(chan answer, 1)
-	in := func(core *lead.Core) {
-		if core == nil {
-			answers <- answer{none, errNotLeader()}
-			return
-		}
-		l.questions++
-		id := l.questions
-		answered := false
-		query(core, func(v T, err error) {
-			answered = true
-			delete(l.unanswered, id)
-			answers <- answer{v, err}
-		})
-		if !answered {
-			l.unanswered[id] = func() {
-				answers <- answer{none, offers.Errorf(offers.Unavailable, "this master stopped leading before it knew whether that was done")}
-			}
-		}
-	}
-	select {
-	case l.inbox <- in:
-	case <-l.stopped:
-		return none, offers.Errorf(offers.Unavailable, "this master stops")
-	case <-ctx.Done():
-		return none, offers.Errorf(offers.Unavailable, "the request was given up")
-	}
-	select {
-	case a := <-answers:
-		return a.value, a.err
-	case <-l.stopped:
-		return none, offers.Errorf(offers.Unavailable, "this master stops")
-	case <-ctx.Done():
-		return none, offers.Errorf(offers.Unavailable, "the request was given up")
-	}
-}
-
-func errNotLeader() error {
-	return offers.Errorf(offers.NotLeader, "this master does not lead")
 }
