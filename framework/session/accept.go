@@ -14,6 +14,7 @@ type accept struct {
 	offers  []offers.OfferID
 	tasks   []offers.TaskID
 	state   map[offers.TaskID]*task
+	asked   bool // an id was in use: what the masters know under it is asked for
 }
 
 // lose marks the tasks that nobody has answered for, to be reconciled.
@@ -132,8 +133,9 @@ func (s *Session) enterAccept(request string, ids []offers.OfferID, tasks []offe
 	for i := range tasks {
 		id := tasks[i].ID
 		a.tasks = append(a.tasks, id)
+		past := s.ended.known[id]
 		s.ended.forget(id)
-		t := &task{sent: a}
+		t := &task{sent: a, past: past}
 		s.tasks[id], a.state[id] = t, t
 		if len(from) > 0 {
 			t.from = from[min(i, len(from)-1)]
@@ -198,6 +200,7 @@ func (s *Session) refusedAccept(r *Refused, request string) {
 	case offers.OfferGone, offers.MixedAgents:
 		s.closeAccept(a)
 	case offers.TaskIDInUse:
+		a.asked = true
 		s.sendReconcile("settle", open(a))
 	default:
 		s.sendReconcile("settle", open(a))

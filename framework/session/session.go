@@ -167,7 +167,7 @@ func (s *Session) message(m wire.Message, request string) {
 	case *wire.Accepted:
 		s.accepted(m, request)
 	case *wire.Update:
-		s.updated(m.Status)
+		s.updated(m.Status, request)
 	case *wire.Reconciled:
 		s.reconciled(request)
 	case *wire.StateAnswer:

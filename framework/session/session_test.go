@@ -172,6 +172,26 @@ func TestKillWaitsForTheAccept(t *testing.T) {
 	s.want("register, kill t1, Reconnected")
 }
 
+// A task is launched under the id of one that has ended. What the master said
+// of that one comes behind the accept.
+func TestAnswersAboutThePastOfAnID(t *testing.T) {
+	s := start(t)
+	s.frame(update("t", "failed", "life.2", ""))
+	s.Handled(handled("t", "failed", "life.2"))
+	s.Reconcile("t")
+	s.take()
+	s.accept("t")
+	answer := func(state offers.State) string {
+		return strings.Replace(update("t", state, "", ""), `{"type"`, `{"request_id":"reconcile:1","type"`, 1)
+	}
+	s.frame(answer(offers.Failed), `{"type":"reconciled","request_id":"reconcile:1"}`)
+	s.want("Reconciled")
+	s.frame(update("t", "failed", "life.2", "")) // the acknowledgement was lost
+	s.want("acknowledge life.2")
+	s.frame(`{"type":"accepted","offer_ids":["o"],"task_ids":["t"]}`, update("t", "failed", "life.2", ""), update("t", "finished", "next.2", ""))
+	s.want("acknowledge life.2, Accepted, Updated t finished")
+}
+
 func TestLaunchOnItsWayIsAskedForAgain(t *testing.T) {
 	s := start(t)
 	s.accept("t1")
