@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/sandbox"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -27,7 +28,7 @@ func (a *Agent) recover(now time.Time) error {
 	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Policies: a.config.Policies, Host: a.self.Host}, content.Meta)
 	a.machine.Restore(content.Known, now)
 	a.id = content.Meta.Agent
-	keep, known := map[string]bool{}, map[offers.TaskRef]bool{}
+	keep, known := map[string]record.Identity{}, map[offers.TaskRef]bool{}
 	for _, k := range content.Known {
 		ref := k.Launch.Ref()
 		known[ref] = true
@@ -36,7 +37,7 @@ func (a *Agent) recover(now time.Time) error {
 			a.limitDisk(k.Launch)
 		}
 		if !k.Progress.State.Terminal() && k.Progress.Process != nil {
-			keep[ref.String()] = true
+			keep[ref.String()] = *k.Progress.Process
 			a.adopted = append(a.adopted, k)
 		}
 	}
@@ -49,13 +50,13 @@ func (a *Agent) recover(now time.Time) error {
 	return err
 }
 
-// identify looks for the shims of tasks of which nothing should have run. A
-// checkpoint that is the latest knows every shim whose gate was opened, so
-// what is found is of a time that this one does not know.
+// identify looks for the shims of tasks of which nothing should have run, or
+// another shim. A checkpoint that is the latest knows every shim whose gate was
+// opened, so what is found is of a time that this one does not know.
 func (a *Agent) identify(known []tasks.Known) {
 	for i := range known {
 		k := &known[i]
-		if k.Progress.Process == nil && !k.Progress.State.Terminal() {
+		if !k.Progress.State.Terminal() {
 			if id, ran := a.executor.Started(k.Launch.Ref().String(), k.Launch.Accepted); ran {
 				k.Progress.Process = &id
 			}
