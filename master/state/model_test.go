@@ -257,6 +257,7 @@ func (m *model) setAgentState(c *SetAgentState) offers.Code {
 		a.State = offers.AgentActive
 	case c.State == offers.AgentUnreachable:
 		a.State, a.Resume = offers.AgentUnreachable, was
+		a.Absences++
 	case c.State == offers.AgentDrained && (drain == offers.AgentActive || busy):
 		return offers.BadMessage
 	case c.State == offers.AgentDraining && drain == offers.AgentDrained:
@@ -287,6 +288,7 @@ func (m *model) launch(t Task) offers.Code {
 		return offers.OfferGone
 	}
 	t.Kill, t.End, t.Acknowledged, t.Ended, t.Past, t.Restored, t.Doubtful = nil, nil, false, 0, "", false, false
+	t.Absences = m.agents[t.Agent].Absences
 	if known && old.Agent == t.Agent {
 		t.Past = old.End.UpdateID
 	}
