@@ -12,6 +12,7 @@ import (
 // Framework is one connection of one framework.
 type Framework struct {
 	peer    Peer
+	number  uint64 // of the connection, see NewFramework
 	settled func() // called once for each register, when it was answered
 
 	id    offers.FrameworkID // once registered
@@ -19,11 +20,13 @@ type Framework struct {
 	ended bool
 }
 
-// NewFramework returns a connection that has not registered yet. settled is
-// called in the core's turn each time a register was answered, so that the
+// NewFramework returns a connection that has not registered yet. The number
+// grows with each connection that this master takes: of two of one framework
+// the newer is served, however late the older one's register is read. settled
+// is called in the core's turn each time a register was answered, so that the
 // shell can hold back what follows one until then.
-func NewFramework(peer Peer, settled func()) *Framework {
-	return &Framework{peer: peer, settled: settled}
+func NewFramework(peer Peer, number uint64, settled func()) *Framework {
+	return &Framework{peer: peer, number: number, settled: settled}
 }
 
 // Work is a message that was read and judged, ready to be run in the core.
@@ -104,7 +107,14 @@ func (s *Framework) admitted(c *Core, f *state.Framework, request string) {
 		}
 		return
 	}
-	if old := c.frameworks[f.ID]; old != nil {
+	old := c.frameworks[f.ID]
+	if old != nil && old.number > s.number { // of a process that may be no more
+		s.ended = true
+		refuse(s.peer, offers.Errorf(offers.FailedOver, "a newer connection is registered as framework %s", f.ID), request)
+		s.peer.End("failed over")
+		return
+	}
+	if old != nil {
 		old.ended = true
 		refuse(old.peer, offers.Errorf(offers.FailedOver, "another connection registered as framework %s", f.ID), "")
 		old.peer.End("failed over")

@@ -32,6 +32,8 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 		c.deliverEnd(t)
 	case !status.State.Terminal() && c.nobody(ref.Framework):
 		s.acknowledge(ref, status.UpdateID)
+	case status.State == offers.Killing && t.End == nil && t.Kill == nil:
+		c.killing(t, status)
 	case !status.State.Terminal() || t.End != nil:
 		c.update(ref, status, true)
 	default:
@@ -44,6 +46,18 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 			c.update(ref, status, true)
 		})
 	}
+}
+
+// killing handles that an agent ends a task by itself. The order is made
+// durable before the framework hears of it, so that no later leader takes what
+// an older copy of the checkpoint says for news.
+func (c *Core) killing(t *state.Task, status offers.Status) {
+	ref := t.Ref()
+	c.Commit(state.Command{KillTask: &state.KillTask{Ref: ref, Order: state.KillOrder{Reason: status.Reason, Time: c.wall()}}}, func(state.Result) {
+		if t := c.state().Task(ref); t != nil && t.End == nil {
+			c.update(ref, status, true)
+		}
+	})
 }
 
 // ofPast reports whether an update is of the life of a task whose end was

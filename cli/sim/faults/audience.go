@@ -45,7 +45,8 @@ func (j *judge) seen(f *framework, s offers.Status) {
 		t.last = s.State
 	}
 	if s.State.Terminal() {
-		if s.State == offers.Dropped && t.accepted && s.Reason == offers.ReasonUnknownTask && s.UpdateID == "" {
+		// What an agent says of a task that it does not know is an end like others.
+		if s.State == offers.Dropped && t.accepted && s.Reason == offers.ReasonUnknownTask && s.UpdateID == "" && s.Agent == "" {
 			j.w.broken("%s is told that the accepted task %s is unknown", f.name, s.Task)
 		}
 		if h := j.tasks[ref]; s.State == offers.Dropped && t.durable && h != nil && h.ran {

@@ -175,14 +175,17 @@ func (b *books) turned(steps []lead.Step) {
 	}
 }
 
-// acknowledged follows the commits of acknowledgements: nothing of them is sent
-// again.
-func (b *books) acknowledged(steps []lead.Step) {
+// committed follows what is committed: of what is acknowledged nothing is sent
+// again, and an agent that registered was heard, though it may be away again.
+func (b *books) committed(steps []lead.Step, results []state.Result) {
 	for i := range steps {
 		if a := steps[i].Command.Acknowledge; a != nil {
 			for _, s := range b.m.served {
 				s.mail.acknowledged(letter{a.Ref, a.UpdateID})
 			}
+		}
+		if steps[i].Command.RegisterAgent != nil && results[i].Err == nil {
+			b.heard[results[i].Value.(*state.Agent).ID] = b.m.clock
 		}
 	}
 }
