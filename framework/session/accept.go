@@ -17,7 +17,8 @@ type accept struct {
 	asked   bool // an id was in use: what the masters know under it is asked for
 }
 
-// lose marks the tasks that nobody has answered for, to be reconciled.
+// lose marks the tasks that nobody has answered for, to be reconciled, over
+// every connection until there is an answer.
 func (a *accept) lose() {
 	for _, id := range a.tasks {
 		if t := a.state[id]; t.sent == a {
@@ -172,12 +173,13 @@ func (s *Session) accepted(m *wire.Accepted, request string) {
 }
 
 // closeAccept ends the wait for an answer; kills that waited with it go out.
+// What it says nothing of is being reconciled.
 func (s *Session) closeAccept(a *accept) {
 	delete(s.accepts, a.request)
+	a.lose()
 	for _, id := range a.tasks {
 		t := a.state[id]
-		t.sent = nil
-		if t.kill != nil && !t.state.Terminal() && s.tasks[id] == t {
+		if t.kill != nil && !t.lost && !t.state.Terminal() && s.tasks[id] == t {
 			s.sendKill(id, t)
 		}
 	}
@@ -203,8 +205,8 @@ func (s *Session) refusedAccept(r *Refused, request string) {
 		a.asked = true
 		s.sendReconcile("settle", open(a))
 	default:
-		s.sendReconcile("settle", open(a))
 		s.closeAccept(a)
+		s.sendReconcile("settle", open(a))
 	}
 }
 

@@ -172,6 +172,27 @@ func TestKillWaitsForTheAccept(t *testing.T) {
 	s.want("register, kill t1, Reconnected")
 }
 
+// What was asked for after an error about an accept is asked for again when the
+// answer is lost, whatever else was answered.
+func TestLostAnswersAboutAnAccept(t *testing.T) {
+	for _, code := range []offers.Code{offers.TaskIDInUse, offers.Forbidden} {
+		s := start(t)
+		s.accept("t1", "t2")
+		s.frame(fmt.Sprintf(`{"type":"error","code":%q,"message":"m","request_id":"accept:1"}`, code))
+		want := "register, reconcile [t1 t2], Reconnected"
+		if code == offers.TaskIDInUse {
+			s.frame(`{"type":"accepted","offer_ids":["o"],"task_ids":["t1"],"request_id":"accept:1"}`)
+			want = "register, reconcile [t2], Reconnected"
+		}
+		for range 2 {
+			s.Lost(errors.New("lost"))
+			s.take()
+			s.connect(2)
+			s.want(want)
+		}
+	}
+}
+
 // A task is launched under the id of one that has ended. What the master said
 // of that one comes behind the accept.
 func TestAnswersAboutThePastOfAnID(t *testing.T) {

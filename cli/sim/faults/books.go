@@ -171,7 +171,7 @@ func (b *books) turned(steps []lead.Step) {
 	clear(b.may)
 	if b.touched && b.m.core.Changed() {
 		b.touched = false
-		b.check(b.m.flying == 0 && len(steps) == 0)
+		b.check(b.m.flying == 0 && len(steps) == 0 && b.m.w.raft.term == b.m.term)
 	}
 }
 
@@ -213,7 +213,8 @@ func (b *books) unreachable(id offers.AgentID) {
 
 // check looks at what the leader counts: tasks and offers fit into each agent,
 // every offer was sent to a framework that is there, and used is what lives.
-// All launches are decided where nothing is under way.
+// All launches are decided where nothing is under way, and no later leader has
+// changed what is committed.
 func (b *books) check(decided bool) {
 	w, m := b.m.w, b.m
 	o := m.core.Observe()
