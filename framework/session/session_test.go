@@ -252,6 +252,20 @@ func TestReconcileIsAskedAgain(t *testing.T) {
 	s.want("Reconciled")
 }
 
+// A master that can't tell whether it leads can't say what is known of a task.
+func TestReconcileIsAskedOfAnother(t *testing.T) {
+	for _, request := range []string{"reconcile:1", "settle"} {
+		s := start(t)
+		s.Reconcile("t1")
+		s.take()
+		s.frame(fmt.Sprintf(`{"type":"error","code":"unavailable","message":"m","request_id":%q}`, request))
+		s.want("Refused " + strings.TrimSuffix(request, ":1") + " unavailable, hang up")
+		s.Lost(errors.New("hung up"))
+		s.connect(2)
+		s.want("register, reconcile [t1], Disconnected, Reconnected")
+	}
+}
+
 // A leader of an older term is not believed, whatever it says, and the offers
 // of a lost connection are lost with it.
 func TestOnlyTheNewestLeaderIsBelieved(t *testing.T) {

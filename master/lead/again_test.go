@@ -425,6 +425,23 @@ func TestErrorOfAnAcceptComesLast(t *testing.T) {
 	}
 }
 
+// TestDroppedIsToldOnTheNextConnection: a framework has asked over its next
+// connection, and heard that the launch is on its way, before it is refused.
+func TestDroppedIsToldOnTheNextConnection(t *testing.T) {
+	l := newScene(t)
+	a, h := l.author(""), l.host("a", "")
+	a.hand(acceptance(a.wish(), "t1"))
+	launch := l.propose()
+	next := l.connect()
+	next.hand(&wire.Register{Framework: wire.FrameworkInfo{ID: a.id, Name: "f"}})
+	l.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: h.self.ID, State: offers.AgentDraining}}, nil)
+	l.agree(l.propose())
+	next.hand(&wire.Reconcile{TaskIDs: []offers.TaskID{"t1"}})
+	next.update(offers.Staging, "")
+	l.agree(launch)
+	next.update(offers.Dropped, "")
+}
+
 // TestNewerConnectionIsServed: the register of a process that is no more is
 // read when the next one has registered already.
 func TestNewerConnectionIsServed(t *testing.T) {

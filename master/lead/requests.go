@@ -176,7 +176,7 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 			waiting--
 			if r.Err != nil {
 				if r.Err.Code != offers.TaskIDInUse {
-					s.peer.Send(&wire.Update{Status: offers.Status{Task: t.Spec.ID, State: offers.Dropped, Reason: offers.ReasonAgentLost, Message: r.Err.Message, Time: c.wall()}}, request)
+					s.dropped(c, &t, r.Err, request)
 				}
 				refuse(s.peer, r.Err, request)
 			} else {
@@ -187,6 +187,16 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 				s.peer.Send(&wire.Accepted{OfferIDs: acc.Offers, TaskIDs: durable}, request)
 			}
 		})
+	}
+}
+
+// dropped tells that a launch came to nothing, on a later connection too: there
+// the framework may have asked, and heard that the launch is on its way.
+func (s *Framework) dropped(c *Core, t *state.Task, why *offers.Error, request string) {
+	told := &wire.Update{Status: offers.Status{Task: t.Spec.ID, State: offers.Dropped, Reason: offers.ReasonAgentLost, Message: why.Message, Time: c.wall()}}
+	s.peer.Send(told, request)
+	if now := c.frameworks[s.id]; now != nil && now != s {
+		now.peer.Send(told, "")
 	}
 }
 

@@ -216,8 +216,8 @@ func (a *agent) commit(r *tasks.Ready) {
 	if !r.Durable() {
 		return
 	}
-	a.disk.epoch++
 	a.keepCopy()
+	a.disk.epoch++
 	if r.Meta != nil {
 		a.disk.meta = *r.Meta
 	}

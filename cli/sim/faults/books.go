@@ -178,7 +178,11 @@ func (b *books) turned(steps []lead.Step) {
 // committed follows what is committed: of what is acknowledged nothing is sent
 // again, and an agent that registered was heard, though it may be away again.
 func (b *books) committed(steps []lead.Step, results []state.Result) {
+	writes := 0
 	for i := range steps {
+		if c := &steps[i].Command; (c.Put != nil || c.Delete != nil) && results[i].Err == nil {
+			writes++
+		}
 		if a := steps[i].Command.Acknowledge; a != nil {
 			for _, s := range b.m.served {
 				s.mail.acknowledged(letter{a.Ref, a.UpdateID})
@@ -187,6 +191,9 @@ func (b *books) committed(steps []lead.Step, results []state.Result) {
 		if steps[i].Command.RegisterAgent != nil && results[i].Err == nil {
 			b.heard[results[i].Value.(*state.Agent).ID] = b.m.clock
 		}
+	}
+	if b.m.w.raft.term == b.m.term {
+		b.m.w.judge.heard(writes)
 	}
 }
 

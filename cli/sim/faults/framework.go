@@ -41,11 +41,13 @@ type framework struct {
 // notebook is what an author knows of tasks. Two instances of one framework
 // share it.
 type notebook struct {
-	tasks map[offers.TaskID]*noted
-	order []offers.TaskID
-	made  int
-	ended bool // the framework was given up or torn down
-	torn  bool // its author asked for that
+	tasks  map[offers.TaskID]*noted
+	order  []offers.TaskID
+	made   int
+	term   uint64 // in which newest was registered
+	newest *end   // the connection of it that was registered last
+	ended  bool   // the framework was given up or torn down
+	torn   bool   // its author asked for that
 }
 
 // noted is one task in the author's notebook.
@@ -224,7 +226,12 @@ func (f *framework) end(cause error) {
 		f.w.judge.gone(f, cause)
 	}
 	f.stop()
-	for _, o := range f.w.frameworks { // the next instance reads in the notebook what this one left open
+	f.leaves()
+}
+
+// leaves lets the other instances read in the notebook what this one left open.
+func (f *framework) leaves() {
+	for _, o := range f.w.frameworks {
 		if o.notes == f.notes && o != f && o.up && !o.over {
 			o.after(0, func() {
 				o.ask()

@@ -73,6 +73,7 @@ func (m *master) begin(term uint64) {
 		AgentTimeout: o.agentTimeout, RemovalEvery: removalEvery, RemovalBurst: removalBurst,
 	}, c.state, m.clock)
 	m.books = newBooks(m)
+	m.w.judge.heard(len(m.w.judge.fresh))
 	m.tick(m.core)
 	m.turn()
 }
