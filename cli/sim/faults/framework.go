@@ -312,6 +312,18 @@ func (f *framework) follow() {
 	}
 }
 
+// consult looks up what the session knows and shows no second time: the end of
+// the task that had an id before, where nothing came of the launch since.
+func (f *framework) consult() {
+	for _, id := range f.notes.order {
+		if t := f.notes.tasks[id]; t.end == "" && !t.durable && t.rounds > 1 {
+			if known, ok := f.session.State(id); ok && known.Terminal() {
+				t.end = known
+			}
+		}
+	}
+}
+
 // rest withdraws everything that is wished, kills what runs for long, and asks
 // for the ends of tasks.
 func (f *framework) rest() {
@@ -345,6 +357,7 @@ func (f *framework) event(e session.Event) {
 	case session.Reconciled:
 		f.asked--
 		f.patient = 0
+		f.consult()
 	case session.Refused:
 		f.w.tell(f.name, "is refused %s: %v", e.Request, e.Err)
 	}
