@@ -442,6 +442,56 @@ func TestDroppedIsToldOnTheNextConnection(t *testing.T) {
 	next.update(offers.Dropped, "")
 }
 
+// TestEndOfAnotherLife: an agent is back on a copy from when an earlier task had
+// the id than the last two. What it says of that one is no end of the present.
+func TestEndOfAnotherLife(t *testing.T) {
+	for _, older := range []bool{true, false} {
+		l := newScene(t)
+		a, h := l.author(""), l.host("a", "")
+		for _, life := range []offers.UpdateID{"one.2", "two.2"} {
+			a.launch("t1")
+			h.report(a.ref("t1"), offers.Finished, life)
+			a.acknowledge("t1", life)
+		}
+		a.launch("t1")
+		again := &host{listener: &listener{TB: t}, l: l, self: h.self}
+		again.Agent = lead.NewAgent(again.listener)
+		again.self.Started = l.now
+		again.say(&wire.RegisterAgent{Agent: again.self, Doubt: older, Tasks: []wire.AgentTask{listed(a.ref("t1"), offers.Finished)}})
+		heard[wire.Message](a.listener)
+		again.report(a.ref("t1"), offers.Failed, "three.2")
+		want := map[bool]offers.State{true: offers.Gone, false: offers.Failed}[older]
+		if end := l.state.Task(a.ref("t1")).End; end == nil || end.State != want {
+			t.Errorf("older %v: it ends %+v", older, end)
+		}
+	}
+}
+
+// TestLateDisconnectEndsItsOwn: a connection ends while the next register is on
+// its way to a majority. No deadline may be left on the framework that is there.
+func TestLateDisconnectEndsItsOwn(t *testing.T) {
+	l := newScene(t)
+	a := l.author("")
+	next := l.connect()
+	patience := offers.Duration(10 * time.Second)
+	next.hand(&wire.Register{Framework: wire.FrameworkInfo{ID: a.id, Name: "f", FailoverTimeout: &patience}})
+	l.FrameworkEnded(a.Framework)
+	l.commit()
+	if f := l.state.Framework(a.id); !f.Deadline.IsZero() || only[*wire.Registered](next.listener).FrameworkID != a.id {
+		t.Errorf("a deadline is set on a framework that is there: %s", f.Deadline)
+	}
+	l.wait(8 * time.Second)
+	next.leave()
+	l.wait(8 * time.Second)
+	if l.state.Framework(a.id).Removed {
+		t.Error("it is removed before its time")
+	}
+	l.wait(3 * time.Second)
+	if !l.state.Framework(a.id).Removed {
+		t.Error("it is never removed")
+	}
+}
+
 // TestNewerConnectionIsServed: the register of a process that is no more is
 // read when the next one has registered already.
 func TestNewerConnectionIsServed(t *testing.T) {

@@ -16,6 +16,7 @@ type Framework struct {
 	settled func() // called once for each register, when it was answered
 
 	id    offers.FrameworkID // once registered
+	entry uint64             // which of its registrations this one was
 	user  string
 	ended bool
 }
@@ -103,7 +104,7 @@ func (s *Framework) register(c *Core, m *wire.Register, request string) {
 func (s *Framework) admitted(c *Core, f *state.Framework, request string) {
 	if s.ended { // it went away meanwhile
 		if c.frameworks[f.ID] == nil {
-			c.disconnected(f)
+			c.disconnected(f, f.Registrations)
 		}
 		return
 	}
@@ -120,7 +121,7 @@ func (s *Framework) admitted(c *Core, f *state.Framework, request string) {
 		old.peer.End("failed over")
 		c.delivery.pauseAll(f.ID)
 	}
-	s.id, s.user = f.ID, f.User
+	s.id, s.user, s.entry = f.ID, f.User, f.Registrations
 	c.frameworks[f.ID] = s
 	c.match.FrameworkOnline(f.ID, true)
 	s.peer.Send(&wire.Registered{FrameworkID: f.ID, Master: c.config.Master, Heartbeat: offers.Duration(FrameworkHeartbeat)}, request)
@@ -142,18 +143,19 @@ func (c *Core) FrameworkEnded(s *Framework) {
 	c.delivery.pauseAll(s.id)
 	c.dirty = true
 	if f := c.state().Framework(s.id); f != nil {
-		c.disconnected(f)
+		c.disconnected(f, s.entry)
 	}
 }
 
-// disconnected starts the time in which a framework may come back.
-func (c *Core) disconnected(f *state.Framework) {
+// disconnected starts the time in which a framework may come back, unless a
+// later registration than that entry is on its way already.
+func (c *Core) disconnected(f *state.Framework, entry uint64) {
 	if f.Removed {
 		return
 	}
 	c.note("framework disconnected", "framework", f.ID, "failover_timeout", f.FailoverTimeout)
 	c.Commit(state.Command{DisconnectFramework: &state.DisconnectFramework{
-		ID: f.ID, Deadline: c.wall().Add(f.FailoverTimeout),
+		ID: f.ID, Deadline: c.wall().Add(f.FailoverTimeout), Of: entry,
 	}}, nil)
 }
 

@@ -25,6 +25,9 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 		if status.State.Terminal() {
 			s.relaunch(c, t)
 		}
+	case t.End == nil && status.State.Terminal() && c.ofAnotherLife(t, status.UpdateID):
+		s.acknowledge(ref, status.UpdateID)
+		c.lost(t)
 	case t.End != nil && status.State.Terminal() && t.End.UpdateID != status.UpdateID:
 		// The agent forgets the task and tells no other end of it, so the one
 		// that counts is the masters' to deliver.
@@ -64,6 +67,14 @@ func (c *Core) killing(t *state.Task, status offers.Status) {
 // past.
 func ofPast(id, past offers.UpdateID) bool {
 	return id == past || past.Life() != "" && past.Life() == id.Life()
+}
+
+// ofAnotherLife reports whether an end may be of an earlier task of the id than
+// the present one and its past: the agent has come back on an older copy of its
+// checkpoint, and nothing was heard yet of the life that the end is of.
+func (c *Core) ofAnotherLife(t *state.Task, id offers.UpdateID) bool {
+	last, known := c.delivery.last.of(t.Ref())
+	return t.Doubtful && t.Past != "" && !(known && last.UpdateID.Life() != "" && last.UpdateID.Life() == id.Life())
 }
 
 // relaunch sends the launch of a living task once more to its agent, which may

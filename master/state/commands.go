@@ -75,11 +75,13 @@ type (
 		Time            time.Time
 	}
 	// DisconnectFramework sets the deadline of a framework without connection;
-	// an earlier deadline stays, so that a change of leader extends none.
-	// Result: the *Framework.
+	// an earlier deadline stays, so that a change of leader extends none. With Of
+	// it ends that registration alone: where a later one has come in, nothing
+	// changes. Result: the *Framework.
 	DisconnectFramework struct {
 		ID       offers.FrameworkID
 		Deadline time.Time
+		Of       uint64 `cbor:"Of,omitempty"` // see Framework.Registrations
 	}
 	// RemoveFramework marks a framework removed, orders the kill of its living
 	// tasks, and empties its store. The ends of its tasks count as

@@ -87,16 +87,16 @@ func (m *model) apply(c Command) offers.Code {
 		return m.setAgentState(c.SetAgentState)
 	case c.RegisterFramework != nil:
 		r := c.RegisterFramework
-		id, role, since := r.ID, r.Role, r.Time
+		id, role, since, times := r.ID, r.Role, r.Time, uint64(1)
 		if id == "" {
 			m.givenFrameworks++
 			id = offers.FrameworkID(fmt.Sprintf("f%05d-c0de", m.givenFrameworks))
 		} else if code := m.there(id); code != "" {
 			return code
 		} else {
-			role, since = m.frameworks[id].Role, m.frameworks[id].Registered
+			role, since, times = m.frameworks[id].Role, m.frameworks[id].Registered, m.frameworks[id].Registrations+1
 		}
-		m.frameworks[id] = Framework{ID: id, Name: r.Name, Role: role, Labels: r.Labels, FailoverTimeout: r.FailoverTimeout, Registered: since}
+		m.frameworks[id] = Framework{ID: id, Name: r.Name, Role: role, Labels: r.Labels, FailoverTimeout: r.FailoverTimeout, Registered: since, Registrations: times}
 	case c.DisconnectFramework != nil:
 		f := m.frameworks[c.DisconnectFramework.ID]
 		if code := m.there(c.DisconnectFramework.ID); code != "" {
@@ -105,7 +105,8 @@ func (m *model) apply(c Command) offers.Code {
 		if c.DisconnectFramework.Deadline.IsZero() {
 			return offers.BadMessage
 		}
-		if f.Deadline.IsZero() || c.DisconnectFramework.Deadline.Before(f.Deadline) {
+		of := c.DisconnectFramework.Of
+		if (of == 0 || of == f.Registrations) && (f.Deadline.IsZero() || c.DisconnectFramework.Deadline.Before(f.Deadline)) {
 			f.Deadline = c.DisconnectFramework.Deadline
 			m.frameworks[f.ID] = f
 		}

@@ -37,6 +37,8 @@ type Framework struct {
 	Labels          map[string]string
 	FailoverTimeout time.Duration
 	Registered      time.Time
+	// Registrations counts them.
+	Registrations uint64 `cbor:"Registrations,omitempty"`
 	// Deadline is when the framework is removed unless it came back before;
 	// zero while it is connected. A deadline and not a timer, so that no
 	// change of leader extends it.

@@ -78,6 +78,9 @@ func (j *judge) gone(f *framework, cause error) {
 // disconnected checks that the deadline of a framework that is away is moved
 // by no change of leader.
 func (j *judge) disconnected(f *state.Framework) {
+	if f.Deadline.IsZero() {
+		return // it has registered anew before
+	}
 	was, away := j.deadlines[f.ID]
 	if away && f.Deadline.After(was) {
 		j.w.broken("the deadline of framework %s moves from %s to %s", f.ID, was.Sub(epoch), f.Deadline.Sub(epoch))

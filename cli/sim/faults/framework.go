@@ -253,6 +253,7 @@ func (f *framework) live() {
 		f.wait()
 		if f.looks++; f.looks%10 == 0 {
 			f.follow()
+			f.consult()
 		}
 		if f.up && !f.over {
 			f.live()
@@ -315,6 +316,9 @@ func (f *framework) follow() {
 // consult looks up what the session knows and shows no second time: the end of
 // the task that had an id before, where nothing came of the launch since.
 func (f *framework) consult() {
+	if f.session == nil {
+		return
+	}
 	for _, id := range f.notes.order {
 		if t := f.notes.tasks[id]; t.end == "" && !t.durable && t.rounds > 1 {
 			if known, ok := f.session.State(id); ok && known.Terminal() {
@@ -357,7 +361,6 @@ func (f *framework) event(e session.Event) {
 	case session.Reconciled:
 		f.asked--
 		f.patient = 0
-		f.consult()
 	case session.Refused:
 		f.w.tell(f.name, "is refused %s: %v", e.Request, e.Err)
 	}
