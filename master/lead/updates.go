@@ -26,8 +26,7 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 			s.relaunch(c, t)
 		}
 	case t.End == nil && status.State.Terminal() && c.ofAnotherLife(t, status.UpdateID):
-		s.acknowledge(ref, status.UpdateID)
-		c.lost(t)
+		c.lost(t) // the agent may forget it once that is durable, and sends it again until then
 	case t.End != nil && status.State.Terminal() && t.End.UpdateID != status.UpdateID:
 		// The agent forgets the task and tells no other end of it, so the one
 		// that counts is the masters' to deliver.
