@@ -48,7 +48,10 @@ func (tx *tx) disconnectFramework(c *DisconnectFramework) Result {
 	if c.Deadline.IsZero() {
 		return refuse(offers.BadMessage, "framework %s: the deadline is missing", c.ID)
 	}
-	if c.Of > 0 && c.Of != old.Registrations || !old.Deadline.IsZero() && !c.Deadline.Before(old.Deadline) {
+	if c.Of > 0 && c.Of != old.Registrations {
+		return Result{Value: old}
+	}
+	if !old.Deadline.IsZero() && !c.Deadline.Before(old.Deadline) {
 		return Result{Value: old}
 	}
 	f := *old
