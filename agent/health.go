@@ -2,12 +2,12 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/health"
-	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -29,7 +29,7 @@ func (a *Agent) check(l tasks.Launch) {
 			return
 		}
 		failure := ""
-		if err := a.ask(l, s.process); err != nil {
+		if err := a.ask(l, s.execution); err != nil {
 			failure = err.Error()
 		}
 		<-a.checking
@@ -38,9 +38,9 @@ func (a *Agent) check(l tasks.Launch) {
 }
 
 // ask makes one health check.
-func (a *Agent) ask(l tasks.Launch, p *process.Process) error {
+func (a *Agent) ask(l tasks.Launch, e execution) error {
 	h := l.Task.Health
-	ctx, cancel := context.WithTimeoutCause(a.ending, h.Patience(), fmt.Errorf("it took more than %s", h.Patience()))
+	ctx, cancel := context.WithTimeoutCause(a.life, h.Patience(), fmt.Errorf("it took more than %s", h.Patience()))
 	defer cancel()
 	first := 0
 	if ports := l.Task.Resources.Ports.Each(); len(ports) > 0 {
@@ -52,6 +52,10 @@ func (a *Agent) ask(l tasks.Launch, p *process.Process) error {
 	case h.TCP != nil:
 		return health.TCP(ctx, h.TCP, first)
 	}
+	host, ok := e.(*hostTask)
+	if !ok {
+		return errors.New("no command is run inside a container")
+	}
 	who, err := accountOf(l)
 	if err != nil {
 		return err
@@ -60,7 +64,7 @@ func (a *Agent) ask(l tasks.Launch, p *process.Process) error {
 	if err != nil {
 		return err
 	}
-	return p.Beside(ctx, spec)
+	return host.Beside(ctx, spec)
 }
 
 // besides returns the launch of a command that runs beside a task, with the
