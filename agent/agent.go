@@ -231,7 +231,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.work.Go(func() { a.connect(inner) })
 	a.work.Go(a.collector)
 	a.work.Go(a.watcher)
-	a.work.Go(a.containers.sweepLate)
+	a.work.Go(a.containers.tidy)
 	a.adopt()
 	err := a.loop(ctx)
 	cancel(errors.New("the agent ends"))

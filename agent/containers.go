@@ -19,11 +19,13 @@ import (
 
 // containers runs tasks in containers of a Docker engine.
 type containers struct {
-	docker *docker.Executor
-	agent  *Agent
-	run    string          // marks the containers of this run of the agent
-	needed bool            // there are, or may be, containers of earlier runs
-	keep   map[string]bool // ids of those that are adopted; nil once the others are swept
+	docker   *docker.Executor
+	agent    *Agent
+	run      string          // marks the containers of this run of the agent
+	checking chan struct{}   // one token for each health check by a command
+	away     bool            // no engine answered when the agent began
+	needed   bool            // there are, or may be, containers of earlier runs
+	keep     map[string]bool // ids of those that are adopted; nil once the others are swept
 }
 
 var (
@@ -49,7 +51,7 @@ func newContainers(a *Agent) (*containers, error) {
 	}
 	owner := ownerOf(host, dir)
 	x := docker.New(docker.Config{Socket: a.config.DockerSocket, Owner: owner, Logger: a.log.Named("docker")})
-	return &containers{docker: x, agent: a, run: rand.Text()}, nil
+	return &containers{docker: x, agent: a, run: rand.Text(), checking: make(chan struct{}, maxChecks)}, nil
 }
 
 // ownerOf returns what tells this folder's containers from those of others, on
@@ -99,10 +101,14 @@ func (x *containers) adopt(l tasks.Launch, id record.Identity) execution {
 }
 
 func (x *containers) started(l tasks.Launch) (record.Identity, bool) {
+	if x.away {
+		return record.Identity{}, false // the start of the agent waits for no engine
+	}
 	ctx, cancel := context.WithTimeout(x.agent.life, sweepTime)
 	defer cancel()
 	found, err := x.docker.Survey(ctx)
 	if err != nil {
+		x.away = errors.Is(err, docker.ErrAway) || ctx.Err() != nil
 		return record.Identity{}, false // the sweep tells about the engine
 	}
 	for _, f := range found {
@@ -128,7 +134,7 @@ func (x *containers) sweep(keep map[offers.TaskRef]record.Identity) ([]string, e
 	}
 	x.needed = len(ids) > 0 || x.agent.refusals.NoContainers == ""
 	x.keep = ids
-	if !x.needed {
+	if !x.needed || x.away {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(x.agent.life, sweepTime)
@@ -141,31 +147,43 @@ func (x *containers) sweep(keep map[offers.TaskRef]record.Identity) ([]string, e
 	return unended, err
 }
 
-// sweepLate does what sweep could not, once the engine answers.
-func (x *containers) sweepLate() {
+// tidy does what sweep could not, once the engine answers, and removes what
+// this run has left when the engine was away.
+func (x *containers) tidy() {
 	const pause = 2 * time.Second
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
-	for x.needed && x.keep != nil {
+	for {
 		select {
 		case <-tick.C:
 		case <-x.agent.stopped:
 			return
 		}
-		unended, err := x.end(x.agent.life)
-		if errors.Is(err, docker.ErrAway) {
-			continue
+		if x.needed && x.keep != nil {
+			x.sweepLate()
 		}
-		x.keep = nil
-		if err != nil {
-			x.agent.log.Warn("some containers of earlier tasks are left", "error", err)
-		}
-		x.agent.post(func() {
-			for _, ref := range strangers(unended, nil) {
-				x.agent.machine.Lost(ref, lostRecord, time.Now())
+		if x.docker.Untidy() {
+			if err := x.docker.Tidy(x.agent.life); err != nil && !errors.Is(err, docker.ErrAway) && x.agent.life.Err() == nil {
+				x.agent.log.Warn("a container that is to go is still there", "error", err)
 			}
-		})
+		}
 	}
+}
+
+func (x *containers) sweepLate() {
+	unended, err := x.end(x.agent.life)
+	if errors.Is(err, docker.ErrAway) || x.agent.life.Err() != nil {
+		return
+	}
+	x.keep = nil
+	if err != nil {
+		x.agent.log.Warn("some containers of earlier tasks are left", "error", err)
+	}
+	x.agent.post(func() {
+		for _, ref := range strangers(unended, nil) {
+			x.agent.machine.Lost(ref, lostRecord, time.Now())
+		}
+	})
 }
 
 // end removes the containers of earlier runs that nobody keeps, and returns the

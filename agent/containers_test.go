@@ -2,12 +2,9 @@ package agent_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/ringmaster-project/ringmaster/agent"
@@ -243,64 +240,4 @@ func TestExecutorsEmptiedFolder(t *testing.T) {
 			t.Errorf("containers %v are left", left)
 		}
 	})
-}
-
-// TestKilledAtEveryRequest kills the agent -9 at each request that a start
-// makes of the engine, which obeys all the same, or only when the next agent
-// is there, or never. The task starts exactly once, and its end is reported.
-func TestKilledAtEveryRequest(t *testing.T) {
-	for _, obeys := range []string{"at once", "late", "never"} {
-		for n := 1; n <= 6; n++ {
-			t.Run(fmt.Sprintf("%s/%d", obeys, n), func(t *testing.T) {
-				t.Parallel()
-				f, m, dir := dockertest.NewFake(t, "x"), newMaster(t), filepath.Join(t.TempDir(), "a")
-				cmd := spawn(t, dir, m, f.Socket)
-				l, _ := m.welcome("a1", 1)
-				killed, next := make(chan struct{}), make(chan struct{})
-				var requests atomic.Int32
-				f.Set(func(s *dockertest.Settings) {
-					s.Before = func(string) {
-						if requests.Add(1) != int32(n) {
-							return
-						}
-						_ = cmd.Process.Kill() // it ends once
-						_ = cmd.Wait()
-						close(killed)
-						switch obeys {
-						case "late":
-							<-next
-						case "never":
-							panic(http.ErrAbortHandler)
-						}
-					}
-				})
-				task := contained("t", "x")
-				l.launch(1, task)
-				<-killed
-				c := onFake(t, m, dir, f)
-				c.Resources, c.RuntimeDir = "cpus=100,mem=4GiB,disk=10GiB", filepath.Dir(dir)
-				run(t, c)
-				l, register := m.welcome("a1", 2)
-				close(next)
-				if len(register.Tasks) == 0 {
-					l.launch(2, task) // the first did not get through
-				}
-				for l.status("t").State != offers.Running {
-				}
-				for _, id := range f.Seen().Left {
-					f.End(id, 5)
-				}
-				if s := l.end("t"); s.State != offers.Failed || s.ExitCode == nil || *s.ExitCode != 5 {
-					t.Errorf("ended %+v", s)
-				}
-				starts := 0
-				for _, count := range f.Seen().Starts {
-					starts += count
-				}
-				if starts != 1 {
-					t.Errorf("it started %d times", starts)
-				}
-			})
-		}
-	}
 }

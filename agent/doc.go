@@ -18,8 +18,8 @@
 //
 // Goroutines, all waited for by Run: the loop, one connector (dials and reads
 // the master), one HTTP server for sandboxes, one collector of old sandboxes,
-// one watcher of the others, one that ends what an engine that was away has left
-// of earlier runs, and one supervisor a task, parked until that has ended. When
+// one watcher of the others, one that removes containers which an engine that
+// was away has left, and one supervisor a task, parked until that has ended. When
 // Run returns, tasks go on under their shims and in their containers, and the
 // next run finds them, unless the configuration says that the agent ends its
 // own.

@@ -53,6 +53,9 @@ type execution interface {
 	Wait(runs func()) (tasks.How, error)
 	// Signal asks it to end, or kills it, and returns at once.
 	Signal(force bool)
+	// check runs the command of the task's health check; a sentence says why it
+	// failed, docker.ErrAway that it could not be made.
+	check(ctx context.Context, l tasks.Launch) error
 	// Settled removes what was kept for the case that the end gets lost: it
 	// is written down.
 	Settled() error
@@ -98,6 +101,7 @@ func (a *Agent) chooseExecutors() error {
 	ctx, cancel := context.WithTimeout(context.Background(), probePatience)
 	defer cancel()
 	away := a.containers.docker.Answers(ctx)
+	a.containers.away = away != nil
 	named := a.config.Executors
 	if len(named) == 0 {
 		named = []string{ProcessExecutor}

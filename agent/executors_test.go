@@ -19,8 +19,9 @@ import (
 // kind makes tasks of one executor, from the same steps of one program (see
 // dockertest).
 type kind struct {
-	name string
-	task func(id offers.TaskID, steps ...string) offers.Task
+	name  string
+	task  func(id offers.TaskID, steps ...string) offers.Task
+	check func(steps ...string) *offers.Command // runs beside a task
 }
 
 // eachExecutor runs a test for processes and for containers.
@@ -30,14 +31,17 @@ func eachExecutor(t *testing.T, test func(t *testing.T, k kind)) {
 			real := dockertest.Open(t)
 			program, image := real.Program(), ""
 			if name == "docker" {
-				image = real.Image("ringmaster-agent")
+				program, image = "/busy", real.Image("ringmaster-agent")
+			}
+			check := func(steps ...string) *offers.Command {
+				return &offers.Command{Argv: append([]string{program}, steps...)}
 			}
 			test(t, kind{name, func(id offers.TaskID, steps ...string) offers.Task {
 				if image != "" {
-					return offers.Task{ID: id, Command: &offers.Command{Argv: steps}, Container: &offers.Container{Image: image, Pull: offers.PullNever, Network: "none"}}
+					return inImage(id, image, steps...)
 				}
-				return offers.Task{ID: id, Command: &offers.Command{Argv: append([]string{program}, steps...)}}
-			}})
+				return offers.Task{ID: id, Command: check(steps...)}
+			}, check})
 		})
 	}
 }

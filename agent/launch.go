@@ -98,7 +98,7 @@ func (a *Agent) await(ref offers.TaskRef, e execution, runs func(offers.TaskRef,
 		}
 	}
 	if err := e.Settled(); err != nil {
-		a.log.Warn("something of an ended task is left until the agent's next start", "task", ref.String(), "error", err)
+		a.log.Warn("something of an ended task is left for now", "task", ref.String(), "error", err)
 	}
 }
 

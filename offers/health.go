@@ -12,7 +12,7 @@ import (
 // one of Command, HTTP and TCP. A task that fails Failures checks in a row is
 // ended and has failed.
 type Health struct {
-	Command  *Command  `json:"command,omitempty"`  // well if it ends with 0; runs like the task and beside it; not for containers
+	Command  *Command  `json:"command,omitempty"`  // well if it ends with 0; runs like the task and beside it, in its container
 	HTTP     *HTTPPing `json:"http,omitempty"`     // well if it answers with a status from 200 to 399
 	TCP      *TCPPing  `json:"tcp,omitempty"`      // well if it can be connected to
 	Delay    Duration  `json:"delay,omitempty"`    // from the task's start to the first check

@@ -2,7 +2,6 @@ package offers
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -72,8 +71,10 @@ func (t *Task) Validate() error {
 	if err := t.Resources.Validate(); err != nil {
 		return fmt.Errorf("task %s: resources: %w", t.ID, err)
 	}
-	if err := t.validateHealth(); err != nil {
-		return fmt.Errorf("task %s: health%w", t.ID, err)
+	if t.Health != nil {
+		if err := t.Health.validate(t.Resources.Ports); err != nil {
+			return fmt.Errorf("task %s: health%w", t.ID, err)
+		}
 	}
 	if err := validArtifacts(t.Artifacts); err != nil {
 		return fmt.Errorf("task %s: %w", t.ID, err)
@@ -107,16 +108,6 @@ func (t *Task) validateWork() error {
 		return fmt.Errorf("command.%w", err)
 	}
 	return nil
-}
-
-func (t *Task) validateHealth() error {
-	switch {
-	case t.Health == nil:
-		return nil
-	case t.Health.Command != nil && t.Container != nil:
-		return errors.New(".command: no command is run inside a container; give http or tcp")
-	}
-	return t.Health.validate(t.Resources.Ports)
 }
 
 func (c *Command) validate() error {

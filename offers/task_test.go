@@ -62,7 +62,7 @@ func TestTaskValidate(t *testing.T) {
 		{`{"id":"t","command":{"argv":["a"],"shell":"b"},"container":{"image":"x"}}`, "command.argv"},
 		{`{"id":"t","command":{"argv":["a"]},"artifacts":[{"uri":"x"}]}`, "artifacts"},
 		{`{"id":"t","command":{"argv":["a"]},"health":{}}`, "health"},
-		{`{"id":"t","container":{"image":"x"},"health":{"command":{"shell":"true"}}}`, "health.command: no command is run inside a container"},
+		{`{"id":"t","container":{"image":"x"},"health":{"command":{"shell":"true"}}}`, ""}, {`{"id":"t","container":{"image":"x"},"health":{"command":{}}}`, "health.command"},
 		{`{"id":"t","container":{"image":"x"},"health":{"tcp":{"port":80}},"artifacts":[{"uri":"http://x.example/a"}]}`, ""},
 	} {
 		var task offers.Task

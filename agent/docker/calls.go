@@ -61,6 +61,7 @@ type (
 			StopSignal string
 			Labels     map[string]string
 		}
+		ExecIDs []string // of commands that run beside
 	}
 	state struct {
 		Status     string
@@ -70,6 +71,19 @@ type (
 		Error      string
 		StartedAt  time.Time
 		FinishedAt time.Time
+	}
+	execBody struct {
+		Cmd []string
+		Env []string `json:",omitempty"`
+	}
+	execDetails struct {
+		Running       bool
+		ExitCode      *int
+		Pid           int //nolint:revive // the engine's spelling
+		ProcessConfig struct {
+			Entrypoint string
+			Arguments  []string
+		}
 	}
 	summary struct {
 		ID     string `json:"Id"`
@@ -112,6 +126,27 @@ func (e *engine) kill(ctx context.Context, id, signal string) error {
 	return e.call(ctx, http.MethodPost, "/containers/"+id+"/kill", url.Values{"signal": {signal}}, nil, nil)
 }
 
+// execCreate prepares a command that runs beside the container's own.
+func (e *engine) execCreate(ctx context.Context, id string, body execBody) (string, error) {
+	var made struct {
+		ID string `json:"Id"`
+	}
+	err := e.call(ctx, http.MethodPost, "/containers/"+id+"/exec", nil, body, &made)
+	return made.ID, err
+}
+
+func (e *engine) execStart(ctx context.Context, exec string) error {
+	return e.call(ctx, http.MethodPost, "/exec/"+exec+"/start", nil, map[string]bool{"Detach": true}, nil)
+}
+
+func (e *engine) execInspect(ctx context.Context, exec string) (d execDetails, err error) {
+	return d, e.call(ctx, http.MethodGet, "/exec/"+exec+"/json", nil, nil, &d)
+}
+
+func (d *execDetails) args() []string {
+	return append([]string{d.ProcessConfig.Entrypoint}, d.ProcessConfig.Arguments...)
+}
+
 // remove takes a container and its nameless volumes away; without force it is
 // refused (409) while the container runs. One that is gone is no error.
 func (e *engine) remove(ctx context.Context, id string, force bool) error {
@@ -123,9 +158,9 @@ func (e *engine) remove(ctx context.Context, id string, force bool) error {
 	return err
 }
 
-// list returns the containers with that label, ended ones too.
-func (e *engine) list(ctx context.Context, label string) (all []summary, err error) {
-	query := url.Values{"all": {"true"}, "filters": {filters("label", label)}}
+// list returns the containers that a filter lets through, ended ones too.
+func (e *engine) list(ctx context.Context, by, value string) (all []summary, err error) {
+	query := url.Values{"all": {"true"}, "filters": {filters(by, value)}}
 	return all, e.call(ctx, http.MethodGet, "/containers/json", query, nil, &all)
 }
 
@@ -148,11 +183,15 @@ type event struct {
 	Time   int64 `json:"timeNano"`
 }
 
-// history returns what the engine remembers of a container.
+// history returns what the engine remembers until now, of a container or with
+// "" of all.
 func (e *engine) history(ctx context.Context, id string) (past []event, err error) {
 	query := url.Values{
 		"since": {"1"}, "until": {strconv.FormatFloat(float64(time.Now().UnixMicro())/1e6, 'f', 6, 64)},
-		"filters": {filters("container", id, "type", "container")},
+		"filters": {filters("type", "container")},
+	}
+	if id != "" {
+		query.Set("filters", filters("container", id, "type", "container"))
 	}
 	answer, err := e.open(ctx, http.MethodGet, "/events", query, nil)
 	if err != nil {
@@ -206,9 +245,13 @@ func imageParts(image string) (name, tag string) {
 	return image, "latest"
 }
 
-// logs opens what a container wrote, from its first byte on.
-func (e *engine) logs(ctx context.Context, id string, follow bool) (io.ReadCloser, error) {
+// logs opens what was logged of a container since then; zero: from its first
+// byte on.
+func (e *engine) logs(ctx context.Context, id string, since time.Time, follow bool) (io.ReadCloser, error) {
 	query := url.Values{"stdout": {"true"}, "stderr": {"true"}, "follow": {strconv.FormatBool(follow)}}
+	if !since.IsZero() {
+		query.Set("since", fmt.Sprintf("%d.%09d", since.Unix(), since.Nanosecond()))
+	}
 	answer, err := e.open(ctx, http.MethodGet, "/containers/"+id+"/logs", query, nil)
 	if err != nil {
 		return nil, err

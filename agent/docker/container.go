@@ -39,6 +39,8 @@ type Container struct {
 	never  bool          // it was given up by Abandon
 	failed error         // of Open: the engine could not start it
 	live   io.ReadCloser // what it writes, from its first byte on; nil: adopted
+	broke  time.Time     // when live broke off for the death of the engine; zero: it did not
+	aside  [2]int64      // bytes of the files that came before that
 	force  atomic.Bool   // the order is to kill
 	orders chan struct{} // there is an order
 }
@@ -72,7 +74,7 @@ func (c *Container) Open() {
 func (c *Container) Abandon() {
 	c.never = true
 	if err := c.Remove(); err != nil {
-		c.x.log.Warn("a container that never started is left until the agent's next start", "task", c.key, "error", err)
+		c.x.log.Warn("a container that never started is left for now", "task", c.key, "error", err)
 	}
 }
 
@@ -317,15 +319,12 @@ func (c *Container) deliver(ctx context.Context) error {
 const removeTime = 20 * time.Second
 
 // Remove takes the container away, once nobody needs to be told any more how
-// it ended, or because it is never to start. An engine that is away keeps it
-// until the next Survey.
+// it ended, or because it is never to start. What an engine that is away keeps
+// is left to Tidy.
 func (c *Container) Remove() error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), removeTime, ErrAway)
 	defer cancel()
-	if err := c.x.engine.remove(ctx, c.id(), true); err != nil {
-		return fmt.Errorf("remove the container %s: %w", c.id(), err)
-	}
-	return nil
+	return c.x.Remove(ctx, c.identity)
 }
 
 // Close stops watching; a Wait returns.

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -29,6 +31,7 @@ const (
 	AgentLabel     = "ringmaster.agent" // the agent's id in the cluster
 	FrameworkLabel = "ringmaster.framework"
 	TaskLabel      = "ringmaster.task"
+	attemptLabel   = "ringmaster.attempt" // one for each time that a container is asked for
 )
 
 // Config is what an executor is made of.
@@ -45,6 +48,9 @@ type Executor struct {
 	owner  string
 	turns  chan struct{} // one token for each container that is being created or started
 	log    hclog.Logger
+
+	mu   sync.Mutex
+	left map[leftover]time.Time // since when the engine answers that there is none; see Tidy
 }
 
 // New returns an executor. Nothing is asked of the engine yet.
@@ -55,7 +61,7 @@ func New(c Config) *Executor {
 	if c.Most <= 0 {
 		c.Most = 8
 	}
-	return &Executor{engine: newEngine(c.Socket), owner: c.Owner, turns: make(chan struct{}, c.Most), log: c.Logger}
+	return &Executor{engine: newEngine(c.Socket), owner: c.Owner, turns: make(chan struct{}, c.Most), log: c.Logger, left: map[leftover]time.Time{}}
 }
 
 // Answers returns nil when an engine listens that can be spoken to.
@@ -114,10 +120,15 @@ func explain(s Spec, err error) error {
 // has ended, or of this one from a time before anything was written down: it
 // is no task's any more. The engine may still be at making that one, for an
 // agent that was killed: then its name is taken before it can be removed.
-func (x *Executor) create(ctx context.Context, s Spec) (string, error) {
+func (x *Executor) create(ctx context.Context, s Spec) (id string, err error) {
 	defer x.turn(ctx)()
-	name, body := x.name(s.Key), s.body()
-	body.Labels[OwnerLabel], body.Labels[KeyLabel] = x.owner, s.Key
+	name, body, attempt := x.name(s.Key), s.body(), rand.Text()
+	body.Labels[OwnerLabel], body.Labels[KeyLabel], body.Labels[attemptLabel] = x.owner, s.Key, attempt
+	defer func() {
+		if errors.Is(err, ErrAway) || err != nil && ctx.Err() != nil {
+			x.leave(leftover{"label", attemptLabel + "=" + attempt})
+		}
+	}()
 	last := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		id, err := x.engine.create(ctx, name, body)
@@ -252,9 +263,9 @@ func (x *Executor) Survey(ctx context.Context) ([]Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := x.engine.list(ctx, OwnerLabel+"="+x.owner)
+	all, err := x.engine.list(ctx, "label", OwnerLabel+"="+x.owner)
 	if err != nil {
-		return nil, err
+		return nil, wrongAnswer(err)
 	}
 	found := make([]Found, len(all))
 	for i, s := range all {
@@ -267,7 +278,13 @@ func (x *Executor) Survey(ctx context.Context) ([]Found, error) {
 	return found, nil
 }
 
-// Remove ends what runs in a container and takes it away.
+// Remove ends what runs in a container and takes it away, or leaves that to
+// Tidy.
 func (x *Executor) Remove(ctx context.Context, id record.Identity) error {
-	return x.engine.remove(ctx, id.Container, true)
+	err := x.engine.remove(ctx, id.Container, true)
+	if err != nil {
+		x.leave(leftover{"id", id.Container})
+		return fmt.Errorf("remove the container %s: %w", id.Container, err)
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -21,8 +22,9 @@ type output struct {
 }
 
 // openOutput opens the files beneath the sandbox, and nothing that the task
-// may have put in their place: the agent has more rights than the task.
-func openOutput(sandbox string) (*output, error) {
+// may have put in their place: the agent has more rights than the task. So many
+// bytes of them are not in the log.
+func openOutput(sandbox string, aside [2]int64) (*output, error) {
 	root, err := os.OpenRoot(sandbox)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func openOutput(sandbox string) (*output, error) {
 		if err != nil {
 			return nil, errors.Join(err, o.Close())
 		}
-		o.skip[i] = info.Size()
+		o.skip[i] = max(0, info.Size()-aside[i])
 	}
 	return o, nil
 }
@@ -113,7 +115,7 @@ func (o *output) copy(in frames) error {
 
 // transfer brings the sandbox up to what the container has written.
 func (c *Container) transfer(ctx context.Context, follow bool) error {
-	log, err := c.x.engine.logs(ctx, c.id(), follow)
+	log, err := c.x.engine.logs(ctx, c.id(), c.broke, follow)
 	if err != nil {
 		return wrongAnswer(err)
 	}
@@ -122,7 +124,7 @@ func (c *Container) transfer(ctx context.Context, follow bool) error {
 }
 
 func (c *Container) write(ctx context.Context, log io.Reader) error {
-	o, err := openOutput(c.sandbox)
+	o, err := openOutput(c.sandbox, c.aside)
 	if err != nil {
 		return err
 	}
@@ -139,9 +141,10 @@ func (c *Container) follow(ctx context.Context) {
 		err := c.write(ctx, c.live)
 		stop()
 		_ = c.live.Close() // a task must not wait for somebody who does not read
-		if !errors.Is(err, ErrAway) {
-			c.lament(ctx, err)
+		if err == nil || errors.Is(err, ErrAway) {
+			err = c.resume(ctx, time.Now())
 		}
+		c.lament(ctx, err)
 	}
 	for ctx.Err() == nil {
 		err := patiently(ctx, func() error { return c.transfer(ctx, true) })
@@ -154,6 +157,28 @@ func (c *Container) follow(ctx context.Context) {
 		case <-time.After(firstPause): // until the end of the container is known
 		}
 	}
+}
+
+// resume finds out from where the log goes on after what came through a stream
+// that broke off. The log of an engine that goes on has all of it in the end.
+// One that died took along what it had sent and not yet logged, such as the
+// beginning of a line: then what its successor logs is all new. It is another
+// engine if it remembers nothing from before the break.
+func (c *Container) resume(ctx context.Context, broke time.Time) error {
+	var past []event
+	err := patiently(ctx, func() (err error) {
+		past, err = c.x.engine.history(ctx, "")
+		return wrongAnswer(err)
+	})
+	if err != nil || slices.ContainsFunc(past, func(e event) bool { return time.Unix(0, e.Time).Before(broke) }) {
+		return err
+	}
+	o, err := openOutput(c.sandbox, c.aside)
+	if err != nil {
+		return err
+	}
+	c.broke, c.aside = broke, o.skip
+	return o.Close()
 }
 
 // drain transfers what is left once the container has ended: an engine may end

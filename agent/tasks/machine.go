@@ -81,7 +81,7 @@ type Ready struct {
 	Release []offers.TaskRef // open the gate of its process
 	Abandon []offers.TaskRef // close it: the task never starts
 	Signals []Signal
-	Checks  []Launch // check their health and answer with Checked
+	Checks  []Launch // check their health and answer with Checked or Unchecked
 	Send    []wire.TaskStatus
 	Usage   bool // what devices are used has changed
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,8 @@ type Fake struct {
 	server *http.Server // nil while it is away
 
 	mu         sync.Mutex
-	before     func(request string) // called before a request is served, such as "POST /start"
+	before     func(request string) // called before a request is served, such as "POST start"
+	after      func(request string) // and after it
 	drop       string               // the request that is obeyed and not answered, once
 	oldest     string               // version that it speaks at least
 	newest     string
@@ -82,14 +84,15 @@ func (f *Fake) Leave() {
 func (f *Fake) Set(change func(s *Settings)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := Settings{Before: f.before, Drop: f.drop, Oldest: f.oldest, Newest: f.newest, Refusal: f.refusal, Stuck: f.stuck, Taken: f.taken}
+	s := Settings{Before: f.before, After: f.after, Drop: f.drop, Oldest: f.oldest, Newest: f.newest, Refusal: f.refusal, Stuck: f.stuck, Taken: f.taken}
 	change(&s)
-	f.before, f.drop, f.oldest, f.newest, f.refusal, f.stuck, f.taken = s.Before, s.Drop, s.Oldest, s.Newest, s.Refusal, s.Stuck, s.Taken
+	f.before, f.after, f.drop, f.oldest, f.newest, f.refusal, f.stuck, f.taken = s.Before, s.After, s.Drop, s.Oldest, s.Newest, s.Refusal, s.Stuck, s.Taken
 }
 
 // Settings are how a fake behaves.
 type Settings struct {
 	Before  func(request string) // called before a request is served, such as "POST start"
+	After   func(request string) // and after it
 	Drop    string               // such a request is obeyed and not answered, once
 	Oldest  string               // version of the interface
 	Newest  string
@@ -165,10 +168,13 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	verb := r.Method + " " + parts[len(parts)-1]
 	f.mu.Lock()
-	before := f.before
+	before, after := f.before, f.after
 	f.mu.Unlock()
 	if before != nil {
 		before(verb)
+	}
+	if after != nil {
+		defer after(verb)
 	}
 	if r.URL.Path == "/version" {
 		f.mu.Lock()
@@ -223,7 +229,7 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request, path []string) {
 	case path[1] == "create":
 		f.create(w, r)
 	case path[1] == "json":
-		f.list(w)
+		f.list(w, r)
 	case len(path) == 3 && path[2] == "wait":
 		f.wait(w, r, path[1])
 	default:
@@ -291,12 +297,24 @@ func (f *Fake) create(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, map[string]string{"Id": c.id})
 }
 
-func (f *Fake) list(w http.ResponseWriter) {
+func (f *Fake) list(w http.ResponseWriter, r *http.Request) {
+	var want struct{ Label, ID []string }
+	if err := json.Unmarshal([]byte(r.URL.Query().Get("filters")), &want); err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := []map[string]any{}
 	for _, c := range f.containers {
-		all = append(all, map[string]any{"Id": c.id, "State": c.state, "Labels": c.labels})
+		meets := !slices.ContainsFunc(want.ID, func(id string) bool { return id != c.id })
+		for _, label := range want.Label {
+			k, v, _ := strings.Cut(label, "=")
+			meets = meets && c.labels[k] == v
+		}
+		if meets {
+			all = append(all, map[string]any{"Id": c.id, "State": c.state, "Labels": c.labels})
+		}
 	}
 	answer(w, http.StatusOK, all)
 }

@@ -20,34 +20,47 @@ import (
 // Socket is where the host's engine is looked for.
 const Socket = "/var/run/docker.sock"
 
-// Real is the host's engine.
+// Real is an engine that runs containers.
 type Real struct {
+	Socket string
+
 	t    testing.TB
 	http http.Client
 	dir  string
 }
 
-// Open returns the host's engine, or skips the test where there is none.
-func Open(t testing.TB) *Real {
+func newReal(t testing.TB, socket string) *Real {
 	t.Helper()
-	r := &Real{t: t, dir: Folder(t), http: http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", Socket)
-	}}}}
 	if os.Getuid() != 0 {
 		t.Skip("these tests hand sandboxes to containers: root is needed")
 	}
+	return &Real{t: t, Socket: socket, dir: Folder(t), http: http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}}
+}
+
+// Open returns the host's engine, or skips the test where there is none.
+func Open(t testing.TB) *Real {
+	t.Helper()
+	r := newReal(t, Socket)
+	if err := r.ping(); err != nil {
+		t.Skipf("no Docker engine answers at %s: %v", Socket, err)
+	}
+	return r
+}
+
+func (r *Real) ping() error {
 	limited, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(limited, http.MethodGet, "http://docker/_ping", nil)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	answer, err := r.http.Do(request)
 	if err != nil {
-		t.Skipf("no Docker engine answers at %s: %v", Socket, err)
+		return err
 	}
-	answer.Body.Close()
-	return r
+	return answer.Body.Close()
 }
 
 // Folder returns a folder that every user can enter, unlike t.TempDir's.
@@ -161,4 +174,21 @@ func (r *Real) CleanUp(label string) {
 			r.Do(http.MethodDelete, "/containers/"+id, url.Values{"force": {"true"}, "v": {"true"}}, nil, nil)
 		}
 	})
+}
+
+// Processes counts the host's processes that have a word which begins like that
+// in their command line.
+func Processes(t testing.TB, word string) (n int) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range all {
+		data, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(data, []byte("\x00"+word)) { // it may have ended meanwhile
+			n++
+		}
+	}
+	return n
 }

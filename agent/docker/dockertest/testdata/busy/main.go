@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -67,6 +68,15 @@ func do(verb, value string) error {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
+	case "need": // a file, or fails
+		_, err := os.Stat(in(value))
+		return err
+	case "same": // NAME=VALUE in the environment, or fails
+		if name, want, _ := strings.Cut(value, "="); os.Getenv(name) != want {
+			return fmt.Errorf("it is %q", os.Getenv(name))
+		}
+	case "child": // that takes one step beside this process
+		return exec.Command("/proc/self/exe", value).Start()
 	case "cat":
 		data, err := os.ReadFile(in(value))
 		fmt.Print(string(data))
