@@ -308,28 +308,6 @@ func TestContainerPorts(t *testing.T) {
 	l.end("served")
 }
 
-// BenchmarkContainerToRunning is from the launch leaving the master to the
-// running status arriving there, one container at a time; docker.BenchmarkStart
-// says what of that is the engine's.
-func BenchmarkContainerToRunning(b *testing.B) {
-	image := dockertest.Open(b).Image("ringmaster-bench")
-	m := newMaster(b)
-	run(b, config(b, folder(b), m))
-	l, _ := m.welcome("a1", 1)
-	n := 0
-	for b.Loop() {
-		n++
-		id := offers.TaskID(fmt.Sprintf("t%d", n))
-		l.launch(1, offers.Task{ID: id, Command: &offers.Command{Argv: []string{"exit=0"}}, Container: &offers.Container{Image: image, Network: "none"}})
-		if s := l.status(id); s.State != offers.Running {
-			b.Fatalf("%+v", s)
-		}
-		b.StopTimer()
-		l.end(id)
-		b.StartTimer()
-	}
-}
-
 // TestWhatGoesWithATask holds that artifacts and health checks are the same to
 // both executors.
 func TestWhatGoesWithATask(t *testing.T) {

@@ -152,6 +152,32 @@ func (r *Real) Image(name string, lines ...string) string {
 	return name + ":test"
 }
 
+// RunDetached does what docker run -d does, with a folder as a task's sandbox:
+// it creates and starts a container. It returns how long that took, and removes
+// the container.
+func (r *Real) RunDetached(image, sandbox string, args ...string) time.Duration {
+	r.t.Helper()
+	body, err := json.Marshal(map[string]any{
+		"Image": image, "Cmd": args,
+		"HostConfig": map[string]any{"NetworkMode": "none", "Mounts": []map[string]string{{"Type": "bind", "Source": sandbox, "Target": "/ringmaster/sandbox"}}},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var made struct {
+		ID string `json:"Id"`
+	}
+	begin := time.Now()
+	r.Do(http.MethodPost, "/containers/create", nil, bytes.NewReader(body), &made)
+	status := r.Do(http.MethodPost, "/containers/"+made.ID+"/start", nil, nil, nil)
+	took := time.Since(begin)
+	if status != http.StatusNoContent {
+		r.t.Fatalf("the start is answered with %d", status)
+	}
+	r.Do(http.MethodDelete, "/containers/"+made.ID, url.Values{"force": {"true"}}, nil, nil)
+	return took
+}
+
 // Labelled returns the ids of the containers with a label, and cleans them up
 // after the test.
 func (r *Real) Labelled(label string) []string {
