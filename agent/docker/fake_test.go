@@ -126,7 +126,10 @@ func TestEngineAway(t *testing.T) {
 	case <-time.After(200 * time.Millisecond):
 	}
 	f.ComeBack()
-	for len(f.Seen().Signals) == 0 {
+	for deadline := time.Now().Add(20 * time.Second); len(f.Seen().Signals) == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("it was never asked to end")
+		}
 		<-time.After(5 * time.Millisecond)
 	}
 	if got := f.Seen().Signals; got[0] != "SIGQUIT" { // as its image wants it
