@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,8 +27,10 @@ func TestNothingIsDoneThatIsNotWrittenDown(t *testing.T) {
 	}
 	a := &Agent{
 		log: hclog.NewNullLogger(), store: store, machine: tasks.New(tasks.Config{}, tasks.Meta{}),
-		inbox: make(chan func(), 8), stopped: make(chan struct{}), starting: make(chan struct{}, 1),
+		inbox: make(chan func(), 8), stopped: make(chan struct{}),
+		life: t.Context(), preparing: map[offers.TaskRef]context.CancelCauseFunc{},
 	}
+	a.processes = &processes{agent: a, turns: make(chan struct{}, 1)}
 	// To prepare this task fails at its user, and the loop would be told.
 	task := offers.Task{ID: "t", Command: &offers.Command{Shell: "true", User: "no-such-user"}}
 	if err := a.machine.Launch(&wire.Launch{Term: 1, Tasks: []wire.LaunchTask{{Framework: "f", Task: task}}}, time.Now()); err != nil {
@@ -39,5 +43,20 @@ func TestNothingIsDoneThatIsNotWrittenDown(t *testing.T) {
 	}
 	if len(a.inbox) > 0 {
 		t.Error("a task was prepared that is not written down")
+	}
+}
+
+// TestDevicesOfContainers: a device is handed over by the name that its
+// discovery gave it, or by its id where that is one.
+func TestDevicesOfContainers(t *testing.T) {
+	total := offers.Inventory{Classes: []offers.DeviceClass{{Name: "gpu", Devices: []offers.Device{
+		{ID: "GPU-1", Capacity: 1, Attributes: map[string]string{"cdi": "nvidia.com/gpu=0"}}, {ID: "GPU-2", Capacity: 1}, {ID: "amd.com/gpu=card-3", Capacity: 1},
+	}}}}
+	x := &containers{agent: &Agent{self: offers.Agent{Total: total}}}
+	l := tasks.Launch{LaunchTask: wire.LaunchTask{Holding: offers.Holding{Devices: map[string][]offers.Grant{
+		"gpu": {{ID: "GPU-1"}, {ID: "GPU-2", Index: 1}, {ID: "amd.com/gpu=card-3", Index: 2}, {ID: "a/b", Index: 3}},
+	}}}}
+	if got := x.devices(l); !slices.Equal(got, []string{"amd.com/gpu=card-3", "nvidia.com/gpu=0"}) {
+		t.Errorf("handed over are %q", got)
 	}
 }
