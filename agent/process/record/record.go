@@ -22,10 +22,13 @@ const (
 const NoRoom = 28
 
 // Beside is what the shim's program is given in place of a folder when it is to
-// become a program that runs beside a task. Its gate is that of a shim; it
-// ends with NotStarted if the program can't be started.
+// start a program that runs beside a task, whose Shim its gate names. It ends as
+// the program does, or with NotStarted if that can't be started. Given Try it
+// isolates itself as its gate says and ends: with 0 where that works, or with
+// what does not on its standard error.
 const (
 	Beside     = "--beside"
+	Try        = "--try"
 	NotStarted = 126
 )
 
@@ -45,7 +48,11 @@ type Spec struct {
 	Stderr string   `json:"stderr"`
 	User   *User    `json:"user,omitempty"`  // nil: the shim's own
 	Group  string   `json:"group,omitempty"` // folder of a version 2 cgroup that the task is born in
+	Joined []string `json:"joined"`          // files that the task's parent writes 0 to, to be in version 1 cgroups
 	OOM    string   `json:"oom,omitempty"`   // file with a line "oom_kill N"
+
+	Shim      Identity  `json:"shim"` // who the shim is; in a namespace of its own it can't tell
+	Isolation Isolation `json:"isolation"`
 }
 
 // User is whom a task runs as.
