@@ -53,6 +53,9 @@ func (x *processes) prepare(ctx context.Context, l tasks.Launch) (execution, err
 	if err != nil {
 		return nil, err
 	}
+	if err := checkPorts(l.Holding.Ports); err != nil {
+		return nil, err
+	}
 	p, err := x.Prepare(l.Ref().String(), x.agent.needOf(l))
 	if err != nil {
 		return nil, err
