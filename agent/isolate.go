@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/ringmaster-project/ringmaster/agent/isolation"
 	"github.com/ringmaster-project/ringmaster/agent/limits"
@@ -27,6 +28,9 @@ func (a *Agent) isolate(dir string) error {
 	if a.config.Capabilities != 0 && want&isolation.Privileges == 0 {
 		return errors.New("capabilities: they are kept by tasks that are isolated by privileges")
 	}
+	if real, err := filepath.EvalSymlinks(dir); want&isolation.IPC != 0 && (err != nil || strings.HasPrefix(real, "/dev/shm/")) {
+		return errors.Join(err, errors.New("isolation: with ipc tasks have a /dev/shm of their own, so data_dir can't lie in the host's"))
+	}
 	a.limits = limits.None()
 	if want&isolation.Cgroups != 0 && a.config.CgroupRoot != noCgroups {
 		a.limits = limits.Open(filepath.Join(a.config.CgroupRoot, groupName(dir)), a.log)
@@ -43,7 +47,7 @@ func (a *Agent) isolate(dir string) error {
 			if asked || part == isolation.Privileges && a.config.Capabilities != 0 {
 				return fmt.Errorf("isolation: this host does not do %s: %w", part, err)
 			}
-			a.log.Warn("tasks are isolated less: this host lets the agent not do a part of it", "part", part.String(), "error", err)
+			a.log.Warn("tasks run without a part of the default isolation", "part", part.String(), "error", err)
 			continue
 		}
 		a.isolated |= part

@@ -70,10 +70,13 @@ func linkOf(t *testing.T, namespace string) string {
 // one sentence, what was not asked for is said once.
 func TestIsolationThatCannotBe(t *testing.T) {
 	m := newMaster(t)
-	parts := isolation.Cgroups
+	parts, all := isolation.Cgroups, isolation.All
 	for want, change := range map[string]func(*agent.Config){
 		"isolation: this host does not do cgroups": func(c *agent.Config) {
 			c.Isolation, c.CgroupRoot = &parts, "cgroup.procs/ringmaster"
+		},
+		"isolation: with ipc tasks have a /dev/shm of their own": func(c *agent.Config) {
+			c.Isolation, c.DataDir = &all, shared(t)
 		},
 		"rlimits: nofile is":   func(c *agent.Config) { c.Rlimits = []record.Rlimit{{Resource: 7, Soft: 1 << 40, Hard: 1 << 40}} },
 		"capabilities: ":       func(c *agent.Config) { c.Isolation, c.Capabilities = &parts, 1 },
@@ -99,6 +102,17 @@ func TestIsolationThatCannotBe(t *testing.T) {
 	if strings.Count(log.String(), "without limits") != 1 {
 		t.Errorf("it logs %q", log.String())
 	}
+}
+
+// shared is a folder in the host's /dev/shm.
+func shared(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "ringmaster-test")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // TestTakenPort: a port that another program uses is noticed before the task

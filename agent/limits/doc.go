@@ -3,7 +3,7 @@
 // whichever this host has. A kind that the task left out is not limited. Where the host does
 // not let it, [Open] says so once and tasks run without.
 //
-//	version 1    <hierarchy>/<root>/<key>         limits and task
+//	version 1    <hierarchy>/<root>/<key>         limits, task, a thread of its shim
 //	version 2    /<root>/<key>                    limits
 //	             /<root>/<key>/shim, .../task     the two leaves, so that the
 //	                                              task dies at once by cgroup.kill

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bear lets a shim be born in the version 2 group's leaf for it. A version 1
-// group holds no shim.
+// Bear lets a shim be born in the version 2 group's leaf for it. Into version 1
+// groups it goes by itself, see Joined.
 func (g *Group) Bear(sys *syscall.SysProcAttr) (done func(), err error) {
 	if g == nil || g.shim == "" {
 		return func() {}, nil
@@ -57,8 +57,7 @@ func (g *Group) OOM() string {
 	return g.oom
 }
 
-// Kill sends SIGKILL to everything in the group but spare, the shim, of which a
-// thread may be there for a moment.
+// Kill sends SIGKILL to everything in the group but spare, the shim.
 func (g *Group) Kill(spare int) {
 	if g == nil {
 		return

@@ -21,6 +21,9 @@ func Try(shim string, isolation record.Isolation) error {
 		SysProcAttr: &syscall.SysProcAttr{Cloneflags: namespaces(isolation)},
 	}
 	if err := startGated(cmd, record.Spec{Isolation: isolation}); err != nil {
+		if errors.Is(err, unix.EPERM) {
+			return errors.New("the agent may not make namespaces; it takes root")
+		}
 		return err
 	}
 	if err := cmd.Wait(); err != nil {

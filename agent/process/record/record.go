@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"time"
@@ -132,9 +131,8 @@ func Write(dir, name string, v any, sync bool) error {
 func temporary(dir, name string) string { return filepath.Join(dir, name+".new") }
 
 func seal(dir, name string, data []byte) []byte {
-	castagnoli := crc32.MakeTable(crc32.Castagnoli)
-	sum := crc32.Checksum([]byte(filepath.Base(dir)+"/"+name+"/"), castagnoli)
-	return fmt.Appendf(nil, "%08x ", crc32.Update(sum, castagnoli, data))
+	sum := checksum(0, []byte(filepath.Base(dir)+"/"+name+"/"))
+	return fmt.Appendf(nil, "%08x ", checksum(sum, data))
 }
 
 // writeFile writes over what is there before it cuts the rest off.

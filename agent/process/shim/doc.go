@@ -8,8 +8,8 @@
 //
 // Until its gate opens it does nothing: the agent has written its identity down
 // by then. The task is born in its cgroups and without its privileges: the
-// thread that starts it joins the cgroups and drops the privileges before, and
-// ends after. The shim has the namespaces of its task, since one of them ends
+// thread that starts it joins the cgroups and drops the privileges before. The
+// shim has the namespaces of its task, since one of them ends
 // with its first process, which is the shim. A gate that closes without a
 // specification means that the agent died first; the shim ends without a trace,
 // and that is how the agent knows, later, that nothing of the task has run.

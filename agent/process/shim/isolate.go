@@ -13,25 +13,17 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 )
 
-// The program's first thread is kept for main: a thread that apart has spoiled
-// ends with its goroutine, which the first one can't.
-func init() { runtime.LockOSThread() }
-
-// apart calls do on a thread that nothing else uses, before or after. What a
-// thread has of its own (cgroups, capabilities) goes to what it starts, and the
-// shim as a whole keeps its own.
-func apart(do func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // for good
-		do()
-	}()
-	<-done
+// onOneThread calls do without a change of thread: what a thread has of its own
+// (cgroups, capabilities) goes to what it starts. It keeps that afterwards,
+// which does a shim no harm: it starts nothing else.
+func onOneThread(do func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	do()
 }
 
-// isolate puts the calling thread, which is apart, where the task is to be
-// born. The limits on resources and the mounts are of the whole shim.
+// isolate puts the calling thread where the task is to be born. The limits on
+// resources and the mounts are of the whole shim.
 func isolate(spec *record.Spec, settle func(*record.Isolation) error) error {
 	for _, file := range spec.Joined {
 		if err := os.WriteFile(file, []byte{'0'}, 0); err != nil {
@@ -107,8 +99,8 @@ func readOnly(path string) error {
 	return unix.MountSetattr(unix.AT_FDCWD, path, unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
-// enter takes the calling thread, which is apart, into the namespaces of a
-// shim, so that it starts what belongs beside that one's task.
+// enter takes the calling thread into the namespaces of a shim, so that it
+// starts what belongs beside that one's task.
 func enter(shim record.Identity) error {
 	var files []*os.File
 	for _, name := range []string{"ipc", "pid", "mnt"} {
@@ -215,7 +207,7 @@ func try() int {
 		return 1
 	}
 	var err error
-	apart(func() { err = isolate(&spec, settleIn) })
+	onOneThread(func() { err = isolate(&spec, settleIn) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -223,13 +215,13 @@ func try() int {
 	return 0
 }
 
-// run starts a program as the specification says, on a thread apart.
+// run starts a program as the specification says.
 func run(spec *record.Spec, attr *syscall.ProcAttr, settle func(*record.Isolation) error) (pid int, err error) {
 	if u := spec.User; u != nil {
 		attr.Sys.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
 	}
 	attr.Sys.AmbientCaps = ambient(&spec.Isolation)
-	apart(func() {
+	onOneThread(func() {
 		if err = isolate(spec, settle); err == nil {
 			pid, err = syscall.ForkExec(spec.Path, spec.Args, attr)
 		}

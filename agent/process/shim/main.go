@@ -1,3 +1,8 @@
+// The runtime need not find out how many processors the shim may use: it is
+// told one.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
 package main
 
 import (
@@ -149,15 +154,16 @@ func announce(dir string, spec *record.Spec, pid int, failed error) error {
 	answer := os.NewFile(record.AnswerFD, "answer")
 	defer answer.Close()
 	started := record.Started{Shim: spec.Shim}
+	var written error
 	if failed != nil {
 		started.Error = failed.Error()
-		return json.NewEncoder(answer).Encode(started)
+	} else {
+		if !spec.Isolation.PID {
+			started.Task, _ = record.Identify(pid)
+		}
+		written = record.Write(dir, record.StartedFile, started, false)
 	}
-	if !spec.Isolation.PID {
-		started.Task, _ = record.Identify(pid)
-	}
-	told := json.NewEncoder(answer).Encode(started)
-	return errors.Join(told, record.Write(dir, record.StartedFile, started, false))
+	return errors.Join(written, json.NewEncoder(answer).Encode(started))
 }
 
 // taskScore makes the kernel choose the task before its shim when their
