@@ -24,7 +24,9 @@
 //
 // It is a program of its own, and not a subcommand, because a subcommand
 // would run every package's start-up in each of hundreds of processes. It
-// imports the standard library, x/sys and package record. It is built with
+// imports the standard library, x/sys and package record, and its runtime need
+// not find out how many processors there are (go:debug): it is told one. It is
+// built with
 //
 //	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o agent/process/shim/embedded/shim ./agent/process/shim
 //

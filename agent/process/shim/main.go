@@ -1,8 +1,6 @@
-// The runtime need not find out how many processors the shim may use: it is
-// told one.
-//
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
+
 package main
 
 import (
