@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/artifact"
 	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
+	"github.com/ringmaster-project/ringmaster/agent/isolation"
 	"github.com/ringmaster-project/ringmaster/agent/limits"
 	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
@@ -37,6 +37,7 @@ type Agent struct {
 	listener   net.Listener
 	lock       *os.File
 	limits     *limits.Limits
+	isolated   isolation.Parts // what processes are isolated by
 	processes  *processes
 	containers *containers
 	refusals   tasks.Refusals
@@ -118,15 +119,9 @@ func (a *Agent) setUp() error {
 			return err
 		}
 	}
-	a.limits = limits.None()
-	if a.config.CgroupRoot != noCgroups {
-		a.limits = limits.Open(filepath.Join(a.config.CgroupRoot, groupName(dir)), a.log)
-	}
-	x, err := process.New(a.config.Shim, filepath.Join(dir, "run"), a.limits)
-	if err != nil {
+	if err := a.isolate(dir); err != nil {
 		return err
 	}
-	a.processes = &processes{Executor: x, agent: a, turns: make(chan struct{}, 4*runtime.GOMAXPROCS(0))}
 	if a.containers, err = newContainers(a); err != nil {
 		return err
 	}
@@ -186,7 +181,7 @@ func (a *Agent) introduce(total offers.Inventory) error {
 	}
 	a.self = offers.Agent{
 		Name: a.config.Name, Host: host, Address: a.Address(), Secure: a.config.Door.Secure(),
-		Attributes: a.config.Attributes, Total: total, Policies: a.config.Policies,
+		Attributes: a.attributes(), Total: total, Policies: a.config.Policies,
 		Version: a.config.Version, BootID: boot, Started: time.Now().UTC(),
 	}
 	return a.self.Validate()

@@ -23,7 +23,7 @@ func (x *containers) specOf(l tasks.Launch) (docker.Spec, *record.User, error) {
 	s := docker.Spec{
 		Key: l.Ref().String(), Image: c.Image, Pull: c.Pull, Entrypoint: c.Entrypoint, Mounts: c.Mounts,
 		Env:     environment(l, x.agent.ID(), offers.SandboxMount, nil),
-		Network: c.Network, Ports: publish(l), Devices: x.devices(l), Need: needOf(l),
+		Network: c.Network, Ports: publish(l), Devices: x.devices(l), Need: x.agent.needOf(l),
 		Labels: map[string]string{
 			docker.AgentLabel: string(x.agent.ID()), docker.FrameworkLabel: string(l.Framework), docker.TaskLabel: string(l.Task.ID),
 			runLabel: x.run, acceptedLabel: acceptedText(l), folderLabel: x.agent.config.DataDir,

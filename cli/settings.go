@@ -11,6 +11,8 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
+	"github.com/ringmaster-project/ringmaster/agent/isolation"
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 )
@@ -52,8 +54,12 @@ type settings struct {
 	policies   map[string]offers.Policy // by class; "" is the default for all
 	executors  []string                 // none: what the host has
 	docker     string                   // socket of the engine; "": the usual one
-	roots      []string                 // that file URIs of artifacts may read
-	cache      int64                    // bytes of artifacts; 0 is the agent's default
+	isolation  *isolation.Parts         // nil: what the host does of the default
+	keep       uint64                   // capabilities of tasks
+	rlimits    []record.Rlimit
+	cpuQuota   bool
+	roots      []string // that file URIs of artifacts may read
+	cache      int64    // bytes of artifacts; 0 is the agent's default
 	logSize    int64
 	sandboxAge time.Duration
 }

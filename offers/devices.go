@@ -10,6 +10,7 @@ type Device struct {
 	ID         string            `json:"id"`
 	Capacity   int64             `json:"capacity"` // bytes (or another quota); positive
 	Attributes map[string]string `json:"attributes,omitempty"`
+	Nodes      []string          `json:"nodes,omitempty"` // absolute paths of the files through which it is used
 }
 
 // FullShare is the compute share of a whole device, in thousandths.
