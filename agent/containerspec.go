@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"tags.cncf.io/container-device-interface/pkg/parser"
+
 	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
@@ -73,10 +75,6 @@ func publish(l tasks.Launch) map[offers.ContainerPort]uint16 {
 	return out
 }
 
-// cdiName is what the specification of the Container Device Interface calls a
-// qualified name, such as nvidia.com/gpu=0.
-var cdiName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z][A-Za-z0-9_-]*=[A-Za-z0-9][A-Za-z0-9._:-]*$`)
-
 // devices returns the CDI names of what a task holds. A device has one in its
 // attribute cdi or as its id; of others the task learns by its environment.
 func (x *containers) devices(l tasks.Launch) []string {
@@ -88,7 +86,7 @@ func (x *containers) devices(l tasks.Launch) []string {
 			if g.Index < len(devices) && devices[g.Index].Attributes["cdi"] != "" {
 				name = devices[g.Index].Attributes["cdi"]
 			}
-			if cdiName.MatchString(name) {
+			if parser.IsQualifiedName(name) {
 				names = append(names, name)
 			}
 		}
