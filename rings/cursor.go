@@ -18,7 +18,8 @@ type Candidate struct {
 // outermost ring down to the first not yet visited. Where K lies beyond the
 // reach it is visited first all the same and the walk turns right after it.
 // Inside a ring the closest comes first: the least free of the kind of the
-// search, then the least of the other kinds in their order, then the least id.
+// search, then the least of the first measure, if there is one, and of the other
+// kinds in their order, then the least id.
 //
 // A cursor may be dropped at any point; several may walk one index. They
 // tighten its summaries as they go, so they must not run at the same time. Any
@@ -57,6 +58,17 @@ func (x *Index) Candidates(kind Kind, need []int64) Cursor {
 	c.last = l.last(c.turn)
 	c.seek(max(need[kind], 0))
 	return c
+}
+
+// Outermost starts a walk over the same agents from the outermost ring down to
+// ring K, as if the reach were used up before it began: the largest remainders
+// first, though inside a ring still the closest.
+func (x *Index) Outermost(kind Kind, need []int64) Cursor {
+	l := &x.layouts[kind]
+	return Cursor{
+		x: x, kind: kind, need: need, version: x.version,
+		leaf: none, turn: l.holding(need[kind]) - 1, outer: len(l.Bounds),
+	}
 }
 
 // Closest is the first of [Index.Candidates].

@@ -6,14 +6,15 @@ import (
 )
 
 // tree orders the agents that have one kind by what they have free of it, then
-// by what they have free of the other kinds, then by id. A B+tree whose
+// by the first measure, then by what they have free of the other kinds, then by
+// id. A B+tree whose
 // separators are the least agents of the children themselves: a separator
 // therefore moves with its agent and no copy of a vector is kept.
 type tree struct {
 	*table
 	kind Kind
-	// other is the kind of [node]'s next: the first that is not kind, or kind
-	// itself where there is no other.
+	// other is the kind of [node]'s next: the first measure; without one the
+	// first kind that is not this one; without that, kind itself.
 	other Kind
 	// nodes by id; nil where the id is spare, so that memory goes back.
 	nodes []*node
@@ -31,9 +32,14 @@ type tree struct {
 	touched int64
 }
 
-func newTree(shared *table, kind Kind) tree {
+// newTree returns the empty tree of a kind; measure is the first one, or
+// negative.
+func newTree(shared *table, kind, measure Kind) tree {
 	t := tree{table: shared, kind: kind, leaf: none}
-	if kind == 0 && shared.kinds > 1 {
+	switch {
+	case measure >= 0:
+		t.other = measure
+	case kind == 0 && shared.kinds > 1:
 		t.other = 1
 	}
 	t.root = t.grow(true)
@@ -83,8 +89,8 @@ func (t *tree) before(nd *node, i int, e entry) bool {
 	return t.tie(nd.slot[i], e.slot) < 0
 }
 
-// tie compares two agents equal in own and next. The tree's own kind need not
-// be left out: it is equal.
+// tie compares two agents equal in own and next. Neither need be left out: they
+// are equal.
 func (t *tree) tie(a, b int32) int {
 	if c := slices.Compare(t.vector(a), t.vector(b)); c != 0 {
 		return c
