@@ -87,6 +87,7 @@ func (m *Matcher) serve(d *demand, failed map[string]string) {
 		return
 	}
 	m.counters.Decisions++
+	d.placer.searches++
 	f := m.find(d)
 	switch {
 	case f.agent != nil:
