@@ -109,6 +109,19 @@ func indexMatchesModel(t *rapid.T) {
 				g.take(g.kind(t), g.need(t))
 			}
 		},
+		"kinds of": func(t *rapid.T) {
+			kind, need := g.kind(t), g.need(t)
+			c := g.index.Candidates(kind, need)
+			c.SkipAlike() // before the first there is nothing to skip
+			var got []string
+			for a, ok := c.Next(); ok; a, ok = c.Next() {
+				got = append(got, fmt.Sprintf("%s@%d", a.Agent, a.Ring))
+				c.SkipAlike()
+			}
+			if want := g.model.distinct(kind, need); !slices.Equal(got, want) {
+				t.Fatalf("kind %d need %d, one of a kind:\n got %v\nwant %v", kind, need, got, want)
+			}
+		},
 		"from outside": func(t *rapid.T) {
 			kind, need := g.kind(t), g.need(t)
 			got, want := collect(g.index.Outermost(kind, need)), g.model.fitting(kind, need, g.model.inward(kind, need[kind]))

@@ -121,6 +121,19 @@ func (m *model) perRing(kind rings.Kind, need []int64, n int) []string {
 	return out
 }
 
+// distinct is candidates without those that have what the one before has.
+func (m *model) distinct(kind rings.Kind, need []int64) []string {
+	var out []string
+	var last []int64
+	for _, c := range m.candidates(kind, need) {
+		id, _, _ := strings.Cut(c, "@")
+		if free := m.free[offers.AgentID(id)]; !slices.Equal(free, last) {
+			out, last = append(out, c), free
+		}
+	}
+	return out
+}
+
 // twin applies everything to the index and to the model and compares them.
 type twin struct {
 	t     rapid.TB

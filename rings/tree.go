@@ -3,6 +3,7 @@ package rings
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // tree orders the agents that have one kind by what they have free of it, then
@@ -118,6 +119,20 @@ func (t *tree) rank(nd *node, e entry) int {
 		}
 	}
 	return lo
+}
+
+// upTo is how many entries of the node come before e or have all that e's agent
+// has.
+func (t *tree) upTo(nd *node, e entry) int {
+	lo, hi := nd.below(e.own), int(nd.n)
+	if e.own < unused {
+		hi = nd.below(e.own + 1)
+	}
+	lo, hi = nd.among(lo, hi, e.next)
+	more := sort.Search(hi-lo, func(i int) bool {
+		return slices.Compare(t.vector(nd.slot[lo+i]), t.vector(e.slot)) > 0
+	})
+	return lo + more
 }
 
 // touchHome loads the leaf that the agent is in, see [Index.refile].
