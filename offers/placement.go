@@ -12,11 +12,12 @@ type Placement string
 
 // The strategies. What each does stands with it in package master/match.
 const (
-	Rings Placement = "rings" // where nobody says anything else
+	Rings Placement = "rings" // the closest fit; where nobody says anything else
+	Waste Placement = "waste" // the least waste, learned from the demands
 )
 
 // Placements returns the known strategies by name, the default first.
-func Placements() []Placement { return []Placement{Rings} }
+func Placements() []Placement { return []Placement{Rings, Waste} }
 
 // PlacementNames returns them as text, "a, b or c".
 func PlacementNames() string {

@@ -121,6 +121,7 @@ func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
 		d.left = *spec.Count
 	}
 	f.demands[spec.ID] = d
+	m.learn(d)
 	m.activate(d)
 }
 

@@ -174,9 +174,9 @@ func defaultLayout(name string, column int) rings.Layout {
 	l := rings.Layout{Name: name}
 	switch {
 	case column == int(offers.CPUs):
-		l.Bounds, l.Reach = steps(0, 4000, 16), 8
+		l.Bounds, l.Reach = steps(0, 4000, 33), 8
 	case column == int(offers.Mem):
-		l.Bounds = []int64{0, gib, 2 * gib, 4 * gib, 8 * gib, 16 * gib, 64 * gib}
+		l.Bounds = []int64{0, gib, 2 * gib, 4 * gib, 8 * gib, 16 * gib, 32 * gib, 64 * gib, 128 * gib, 256 * gib, 512 * gib, 1024 * gib}
 	case column == int(offers.Disk):
 		l.Bounds = []int64{0, gib, 4 * gib, 16 * gib, 64 * gib, 256 * gib, 1024 * gib, 4096 * gib}
 	case column == int(offers.Bandwidth):

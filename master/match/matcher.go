@@ -42,6 +42,7 @@ type Matcher struct {
 	devices    []int64 // devices per class, counted agents
 	epoch      uint64  // counts changes of total and of roles
 	placers    map[offers.Placement]*placer
+	learner    learner // nil until a demand is to be placed by one
 	search     search
 
 	parked   parked
@@ -62,6 +63,8 @@ type agent struct {
 	room    *offers.Room
 	total   []int64             // by fair kind
 	classes []*offers.ClassRoom // of its room by class, nil where it has no device
+	milli   []float64           // by class, thousandths of its mean device per byte
+	press   []float64           // by class, see lore; nil: nothing is known
 	online  bool                // its session is there
 	counted bool                // its total is in the cluster's
 	slot    int                 // in the index, -1 when it is not offered
@@ -204,10 +207,10 @@ func (m *Matcher) fit(a *agent) {
 	k, total := m.kinds, a.room.Total()
 	a.fair, a.columns, a.total = make([]int64, k.fair()), make([]int64, k.columns()), make([]int64, k.fair())
 	k.inventory(&total, a.total)
-	a.classes = make([]*offers.ClassRoom, len(k.classes))
+	a.classes, a.milli, a.press = make([]*offers.ClassRoom, len(k.classes)), make([]float64, len(k.classes)), nil
 	for i, name := range k.classes {
 		if c := a.room.Class(name); c != nil && len(c.Devices) > 0 {
-			a.classes[i] = c
+			a.classes[i], a.milli[i] = c, 1000*float64(len(c.Devices))/float64(a.total[scalars+i])
 		}
 	}
 }

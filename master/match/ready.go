@@ -190,6 +190,9 @@ func (m *Matcher) rescind(list []*offers.Offer, reason string) {
 }
 
 func (m *Matcher) rescindDemand(d *demand, reason string) {
+	if d.counted() && d.out == 0 {
+		return // its framework may have thousands of others to go through
+	}
 	var list []*offers.Offer
 	for _, o := range m.book.OfFramework(d.owner.id) {
 		if o.Demand == d.spec.ID {

@@ -13,7 +13,10 @@ type search struct {
 	m    *Matcher
 	d    *demand
 	head []int64 // by fair kind, the most that fair share and quotas leave; not below nothing
-	take []int64 // by fair kind, what the latest suitable agent would give
+
+	// Of the latest agent that suited.
+	take    []int64 // by fair kind, what it would give
+	devices []int   // by ask of a counted demand, which it would bind, or the first of several
 
 	quota   bool // some agent had room that a quota forbade
 	refused bool // some agent was passed over because the framework refused it
@@ -96,11 +99,13 @@ func meets(d *demand, a *agent) bool {
 func (s *search) binds(a *agent) bool {
 	copy(s.take, s.d.spec.Resources.Amounts[:])
 	clear(s.take[scalars:])
+	s.devices = s.devices[:0]
 	for _, want := range s.d.asks {
-		bytes, ok := want.bytes(s.d, a)
+		device, bytes, ok := want.binds(s.d, a)
 		if !ok {
 			return false
 		}
+		s.devices = append(s.devices, device)
 		k := scalars + want.class
 		if bytes > s.head[k] {
 			s.quota = true
@@ -117,30 +122,34 @@ type classAsk struct {
 	ask   offers.DeviceAsk
 }
 
-// bytes returns what the ask would take of an agent's class; false when it
-// does not fit there.
-func (w *classAsk) bytes(d *demand, a *agent) (int64, bool) {
+// binds returns the device that the ask would bind on an agent, or the first of
+// several, and how many bytes it would take in all; false when it does not fit
+// there.
+func (w *classAsk) binds(d *demand, a *agent) (device int, bytes int64, ok bool) {
 	c := a.classes[w.class]
-	switch {
-	case c == nil:
-		return 0, false
-	case w.ask.Count == 1:
-		i, ok := c.Best(w.ask, d.policy(a, c.Name))
-		if !ok {
-			return 0, false
+	if c == nil {
+		return 0, 0, false
+	}
+	if w.ask.Count == 1 {
+		if device, ok = c.Best(w.ask, d.policy(a, c.Name)); ok {
+			bytes = w.ask.Bytes(c.Devices[device].Capacity)
 		}
-		return w.ask.Bytes(c.Devices[i].Capacity), true
-	case !c.Fits(w.ask):
-		return 0, false
-	case w.ask.Memory > 0 || alike(c.Devices):
-		return w.ask.Bytes(c.Devices[0].Capacity), true
+		return device, bytes, ok
+	}
+	if !c.Fits(w.ask) {
+		return 0, 0, false
+	}
+	if w.ask.Whole() && alike(c.Devices) {
+		return 0, w.ask.Bytes(c.Devices[0].Capacity), true
 	}
 	grants, ok := c.Bind(w.ask, d.policy(a, c.Name))
-	var sum int64
 	for _, g := range grants {
-		sum += g.Memory
+		bytes += g.Memory
 	}
-	return sum, ok
+	if ok {
+		device = grants[0].Index
+	}
+	return device, bytes, ok
 }
 
 func alike(devices []offers.Device) bool {

@@ -27,12 +27,23 @@ type placer struct {
 func newPlacers() map[offers.Placement]*placer {
 	all := map[offers.Placement]strategy{
 		offers.Rings: gradientRings{},
+		offers.Waste: &waste{},
 	}
 	out := make(map[offers.Placement]*placer, len(all))
 	for name, s := range all {
 		out[name] = &placer{strategy: s, name: name}
 	}
 	return out
+}
+
+// learn shows a new demand to the strategy that learns, once one is asked for.
+func (m *Matcher) learn(d *demand) {
+	if l, learns := m.placerOf(d).strategy.(learner); learns {
+		m.learner = l
+	}
+	if m.learner != nil && d.counted() {
+		m.learner.asked(m, d)
+	}
 }
 
 // placerOf returns who places a demand: the strategy that it names, or that
