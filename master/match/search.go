@@ -14,7 +14,8 @@ type search struct {
 	d    *demand
 	head []int64 // by fair kind, the most that fair share and quotas leave; not below nothing
 
-	// Of the latest agent that suited.
+	// Of the latest agent that suited, and after find of the one that was found.
+	latest  *agent
 	take    []int64 // by fair kind, what it would give
 	devices []int   // by ask of a counted demand, which it would bind, or the first of several
 
@@ -38,7 +39,7 @@ func (m *Matcher) find(d *demand) found {
 		return found{}
 	}
 	s := &m.search
-	s.m, s.d, s.quota, s.refused = m, d, false, false
+	s.m, s.d, s.latest, s.quota, s.refused = m, d, nil, false, false
 	m.fair.headroom(d.owner.node, m.free, s.head)
 	if stop := s.overHeadroom(); stop >= 0 {
 		return found{quota: d.spec.Resources.Amounts[stop] <= m.free[stop]}
@@ -49,6 +50,9 @@ func (m *Matcher) find(d *demand) found {
 	a := d.placer.choose(s)
 	if a == nil {
 		return found{quota: s.quota, refused: s.refused}
+	}
+	if s.latest != a {
+		s.suits(a)
 	}
 	column := rings.Kind(d.column)
 	return found{agent: a, holding: s.holding(a), ring: offers.RingRef{
@@ -78,7 +82,9 @@ func (s *search) suits(a *agent) bool {
 		return false
 	case d.counted() && !s.binds(a), !d.counted() && !s.leaves(a):
 		return false
-	case len(d.owner.refused) > 0 && d.owner.hidden(a.info.ID, s.take):
+	}
+	s.latest = a
+	if len(d.owner.refused) > 0 && d.owner.hidden(a.info.ID, s.take) {
 		s.refused = true
 		return false
 	}
@@ -194,7 +200,7 @@ func (s *search) cut(h offers.Holding) offers.Holding {
 	return h
 }
 
-// holding returns what the demand would hold on an agent that suits it.
+// holding returns what the demand would hold on the latest agent that suited.
 func (s *search) holding(a *agent) offers.Holding {
 	d := s.d
 	if !d.counted() {
@@ -204,14 +210,13 @@ func (s *search) holding(a *agent) offers.Holding {
 	if len(d.asks) > 0 {
 		h.Devices = make(map[string][]offers.Grant, len(d.asks))
 	}
-	for _, want := range d.asks {
+	for n, want := range d.asks {
 		c := a.classes[want.class]
 		if want.ask.Count > 1 {
 			h.Devices[c.Name], _ = c.Bind(want.ask, d.policy(a, c.Name))
 			continue
 		}
-		i, _ := c.Best(want.ask, d.policy(a, c.Name))
-		h.Devices[c.Name] = []offers.Grant{c.Grant(i, want.ask)}
+		h.Devices[c.Name] = []offers.Grant{c.Grant(s.devices[n], want.ask)}
 	}
 	return h
 }
