@@ -37,7 +37,7 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 			offersCommand(), ringsCommand(), rolesCommand(),
 			roleCommand(), drainCommand(), undrainCommand(), removeCommand(), teardownCommand(),
 			leaderCommand(), snapshotCommand(),
-			benchCommand(), completionCommand(), completeCommand(), versionCommand(),
+			benchCommand(), simulateCommand(), completionCommand(), completeCommand(), versionCommand(),
 		},
 	}
 	for _, c := range a.Commands {
