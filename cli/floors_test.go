@@ -24,6 +24,7 @@ var floors = map[string]float64{
 	"offers":            0,
 	"offers/door":       0.5,
 	"offers/pages":      0.5,
+	"offers/spell":      0.5,
 	"offers/witness":    0.5,
 	"offers/wire":       1,
 	"rings":             1,
