@@ -1,0 +1,154 @@
+package scheduler
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/framework/jobs/spec"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// Event is one thing that happened to a job, for people.
+type Event struct {
+	Number uint64        `json:"number"` // rising, until the daemon starts anew
+	Time   time.Time     `json:"time"`
+	Run    int           `json:"run"`
+	Task   offers.TaskID `json:"task,omitempty"`
+	State  offers.State  `json:"state,omitempty"`
+	Text   string        `json:"text,omitempty"`
+}
+
+// maxEvents bounds what is remembered of one job, in memory alone.
+const maxEvents = 500
+
+func (s *Scheduler) note(now time.Time, j *job, e Event) {
+	s.changed(j)
+	e.Number, e.Time = s.changes, now
+	if j.events = append(j.events, e); len(j.events) > maxEvents {
+		j.events = slices.Delete(j.events, 0, len(j.events)-maxEvents)
+	}
+}
+
+// View is a job as people see it.
+type View struct {
+	ID       string         `json:"id"` // its name
+	Name     string         `json:"name"`
+	Type     spec.Type      `json:"type"`
+	State    RunState       `json:"state"` // of the last run
+	Version  int            `json:"version"`
+	Run      int            `json:"run"`
+	Counts   map[string]int `json:"counts"` // instances: waiting, launched, running, done, failed, stopped
+	Total    int            `json:"total"`
+	Created  time.Time      `json:"created"`
+	Ended    time.Time      `json:"ended,omitzero"`
+	Changed  uint64         `json:"changed"`
+	Demanded int            `json:"demanded"` // instances that wait for room
+}
+
+// InstanceView is one instance.
+type InstanceView struct {
+	Step     string        `json:"step,omitempty"`
+	Index    int           `json:"index"`
+	Item     string        `json:"item,omitempty"`
+	State    string        `json:"state"` // of the task, or waiting, done, failed, stopped
+	Task     offers.TaskID `json:"task,omitempty"`
+	Attempt  int           `json:"attempt"`
+	Failures int           `json:"failures,omitempty"`
+	After    time.Time     `json:"after,omitzero"`
+	Last     Last          `json:"last,omitzero"`
+}
+
+// Detail is all of a job: its last run with every instance, the file, and
+// what happened lately.
+type Detail struct {
+	View
+	Job       spec.Job       `json:"job"`
+	Runs      []Run          `json:"runs"`
+	Instances []InstanceView `json:"instances"`
+	Events    []Event        `json:"events"`
+}
+
+// Jobs returns every job, by name.
+func (s *Scheduler) Jobs() []*View {
+	out := []*View{}
+	for _, name := range slices.Sorted(maps.Keys(s.jobs)) {
+		out = append(out, s.view(s.jobs[name]))
+	}
+	return out
+}
+
+// Changes counts everything that people see.
+func (s *Scheduler) Changes() uint64 { return s.changes }
+
+// Look returns one job.
+func (s *Scheduler) Look(name string) (*View, error) {
+	if j := s.jobs[name]; j != nil {
+		return s.view(j), nil
+	}
+	return nil, noJob(name)
+}
+
+func (s *Scheduler) view(j *job) *View {
+	r := j.runs[len(j.runs)-1]
+	v := &View{
+		ID: j.Name, Name: j.Name, Type: j.latest().Job.Kind(), State: r.State, Version: r.Version, Run: r.Number,
+		Counts: map[string]int{}, Created: r.Created, Ended: r.Ended, Changed: j.changed,
+	}
+	for _, g := range r.groups {
+		v.Demanded += g.asked
+		v.Total += len(g.instances)
+		for i := range g.instances {
+			v.Counts[g.instances[i].word()]++
+		}
+	}
+	return v
+}
+
+// word is the state of an instance in one word.
+func (in *Instance) word() string {
+	switch in.Phase {
+	case Waiting:
+		return "waiting"
+	case Launched:
+		return string(in.Last.State)
+	}
+	return string(in.Phase)
+}
+
+// Detail returns all of one job, and of its events those after a number.
+func (s *Scheduler) Detail(name string, after uint64) (Detail, error) {
+	j := s.jobs[name]
+	if j == nil {
+		return Detail{}, noJob(name)
+	}
+	d := Detail{View: *s.view(j), Instances: []InstanceView{}, Events: []Event{}}
+	for _, r := range j.runs {
+		d.Runs = append(d.Runs, r.Run)
+	}
+	last := j.runs[len(j.runs)-1]
+	d.Job = j.version(last.Version).Job
+	for _, g := range last.groups {
+		for i := range g.instances {
+			d.Instances = append(d.Instances, g.view(i))
+		}
+	}
+	for _, e := range j.events {
+		if e.Number > after {
+			d.Events = append(d.Events, e)
+		}
+	}
+	return d, nil
+}
+
+func (g *group) view(i int) InstanceView {
+	in := &g.instances[i]
+	v := InstanceView{Step: g.step, Index: i, Item: g.work.Item(i), State: in.word(), Attempt: in.Attempt, Failures: in.Failures, Last: in.Last}
+	if in.Phase == Waiting {
+		v.After = in.After
+	}
+	if in.Attempt > 0 {
+		v.Task = g.ref(i).taskID()
+	}
+	return v
+}
