@@ -82,14 +82,22 @@ func runJobFile(c *cli.Context, cl *client, j *spec.Job) error {
 	if err != nil {
 		return err
 	}
+	return attendJob(c, cl, d)
+}
+
+// attendJob follows what becomes of a job, unless nobody wants to wait.
+func attendJob(c *cli.Context, cl *client, d *jobDetail) error {
 	if c.Bool("detach") {
-		_, err = fmt.Fprintf(c.App.Writer, "%s runs: run %d, %s; see ringmaster job status %s\n", j.Name, d.Run, plural(d.Total, "instance"), j.Name)
+		_, err := fmt.Fprintf(c.App.Writer, "%s runs: run %d, %s; see ringmaster job status %s\n", d.Name, d.Run, plural(d.Total, "instance"), d.Name)
 		return err
 	}
-	m := &monitor{client: cl, name: j.Name, run: d.Run, out: c.App.Writer}
-	err = m.follow(c.Context)
+	m := &monitor{client: cl, name: d.Name, run: d.Run, version: d.Version, out: c.App.Writer}
+	if d.Rollout != nil {
+		m.last = d.Rollout.First // what was before is not of interest
+	}
+	err := m.follow(c.Context)
 	if err != nil && c.Context.Err() != nil {
-		fmt.Fprintf(c.App.ErrWriter, "\n%s goes on; see ringmaster job status %s, or ringmaster job stop %s\n", j.Name, j.Name, j.Name)
+		fmt.Fprintf(c.App.ErrWriter, "\n%s goes on; see ringmaster job status %s, or ringmaster job stop %s\n", d.Name, d.Name, d.Name)
 		return exitCause(c.Context)
 	}
 	return err
@@ -97,10 +105,11 @@ func runJobFile(c *cli.Context, cl *client, j *spec.Job) error {
 
 // monitor shows how a run goes, one line for each thing that happens.
 type monitor struct {
-	client *client
-	name   string
-	run    int
-	out    io.Writer
+	client  *client
+	name    string
+	run     int
+	version int // of a service
+	out     io.Writer
 
 	began   time.Time // of the present wait for room
 	why     string    // that was told of it
@@ -130,6 +139,11 @@ func (m *monitor) follow(ctx context.Context) error {
 		}
 		if d.State.Ended() {
 			return m.end(d)
+		}
+		if o := d.Rollout; o != nil {
+			if over, err := m.rolled(d); over || err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -211,4 +225,23 @@ func (m *monitor) end(d *jobDetail) error {
 		return fmt.Errorf("%s has failed: %d of %s after %s; see ringmaster job logs %s --stderr", m.name, n, plural(d.Total, "instance"), took, m.name)
 	}
 	return fmt.Errorf("%s was stopped after %s", m.name, took)
+}
+
+// rolled reports whether the version that is followed is everywhere; one that
+// is not, and won't be, is an error.
+func (m *monitor) rolled(d *jobDetail) (over bool, err error) {
+	o := d.Rollout
+	took := o.Ended.Sub(o.Began).Round(10 * time.Millisecond)
+	switch {
+	case o.To != m.version && o.Auto && o.State == scheduler.Rolled:
+		return true, fmt.Errorf("version %d of %s was given up, version %d is back everywhere; see ringmaster job history %s", m.version, m.name, o.From, m.name)
+	case o.To != m.version && !o.Auto:
+		return true, fmt.Errorf("somebody has changed %s meanwhile: version %d; see ringmaster job history %s", m.name, o.To, m.name)
+	case o.State == scheduler.GivenUp && (o.Auto || o.From == 0 || d.Job.Update.OnFailure == "pause"):
+		return true, fmt.Errorf("version %d of %s is given up: %s; what runs of it goes on, see ringmaster job status %s", o.To, m.name, o.Why, m.name)
+	case o.State == scheduler.Rolled:
+		_, err := fmt.Fprintf(m.out, "%s is up: %s of version %d, in %s\n", m.name, plural(d.Total, "instance"), o.To, took)
+		return true, err
+	}
+	return false, nil
 }

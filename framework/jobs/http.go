@@ -33,6 +33,8 @@ func (d *Daemon) handler() http.Handler {
 	mux.Handle("GET /v1/jobs/{name}", d.guarded(door.Read, d.one))
 	mux.Handle("PUT /v1/jobs/{name}", d.guarded(door.Operate, d.submit))
 	mux.Handle("POST /v1/jobs/{name}/stop", d.guarded(door.Operate, d.stop))
+	mux.Handle("POST /v1/jobs/{name}/scale", d.guarded(door.Operate, d.scale))
+	mux.Handle("POST /v1/jobs/{name}/rollback", d.guarded(door.Operate, d.rollback))
 	mux.Handle("POST /v1/jobs/{name}/purge", d.guarded(door.Operate, d.purge))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, offers.Errorf(offers.UnknownJob, "the jobs framework serves no %s %.200q", r.Method, r.URL.Path))
@@ -214,4 +216,39 @@ func (d *Daemon) purge(r *http.Request) (any, error) {
 	return d.change(r, func(_ time.Time, s *scheduler.Scheduler) (any, error) {
 		return map[string]string{"name": r.PathValue("name")}, s.Purge(r.PathValue("name"))
 	})
+}
+
+func (d *Daemon) scale(r *http.Request) (any, error) {
+	var order struct {
+		Count int `json:"count"`
+	}
+	if err := readOrder(r, &order); err != nil {
+		return nil, err
+	}
+	return d.change(r, func(now time.Time, s *scheduler.Scheduler) (any, error) {
+		return s.Scale(now, r.PathValue("name"), order.Count)
+	})
+}
+
+func (d *Daemon) rollback(r *http.Request) (any, error) {
+	var order struct {
+		Version int `json:"version"`
+	}
+	if err := readOrder(r, &order); err != nil {
+		return nil, err
+	}
+	return d.change(r, func(now time.Time, s *scheduler.Scheduler) (any, error) {
+		return s.Rollback(now, r.PathValue("name"), order.Version)
+	})
+}
+
+func readOrder(r *http.Request, into any) error {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	if err := strict(text, into); err != nil {
+		return offers.Errorf(offers.BadMessage, "the request is not the JSON object that is needed: %s", err)
+	}
+	return nil
 }

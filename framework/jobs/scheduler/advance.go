@@ -9,11 +9,19 @@ import (
 
 // advance brings a run one step on: its end, or what it asks the masters for.
 func (s *Scheduler) advance(now time.Time, r *run) {
+	for _, g := range r.groups {
+		g.wake = time.Time{}
+		if r.State == Active {
+			s.replaceAway(now, g)
+		}
+	}
+	if r.State == Active && r.service() && s.settled {
+		s.roll(now, r)
+	}
 	if !r.State.Ended() && r.over() {
 		s.finish(now, r)
 	}
 	for _, g := range r.groups {
-		g.wake = time.Time{}
 		want := 0
 		if s.settled && r.durable && r.State == Active {
 			want = len(g.ready(now))
@@ -108,6 +116,9 @@ func (s *Scheduler) ask(g *group, want int) {
 
 func (g *group) demandID() offers.DemandID {
 	id := fmt.Sprintf("%s.%d", g.run.job.Name, g.run.Number)
+	if g.run.service() { // an offer for another version's resources is no use
+		id += fmt.Sprintf(".v%d", g.run.Version)
+	}
 	if g.step != "" {
 		id += "." + g.step
 	}

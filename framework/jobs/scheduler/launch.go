@@ -58,6 +58,8 @@ func (g *group) launch(now time.Time, index int, agent *wire.OfferAgent) offers.
 	in := &g.instances[index]
 	in.Attempt++
 	in.Phase = Launched
+	in.Version = g.run.Version
+	in.well, in.away = time.Time{}, time.Time{}
 	in.Last = Last{State: offers.Staging, Agent: agent.ID, Host: agent.Name, Launched: now}
 	w := g.work
 	t := offers.Task{

@@ -112,5 +112,9 @@ func (j *Job) latest() *Version { return &j.Versions[len(j.Versions)-1] }
 
 func newGroups(r *run, v *Version) []*group {
 	w := &v.Job.Work
-	return []*group{{run: r, work: w, instances: make([]Instance, w.Instances())}}
+	g := &group{run: r, work: w, instances: make([]Instance, w.Instances())}
+	for i := range g.instances {
+		g.instances[i].Attempt = r.Launches
+	}
+	return []*group{g}
 }

@@ -10,8 +10,9 @@ import (
 // Job is what is stored of one job.
 type Job struct {
 	Name     string    `json:"name"`
-	Versions []Version `json:"versions"` // ascending; the last is what is wanted
-	Runs     int       `json:"runs"`     // the number of the last run
+	Versions []Version `json:"versions"`         // ascending; the last is what is wanted
+	Runs     int       `json:"runs"`             // the number of the last run
+	Stable   int       `json:"stable,omitempty"` // of a service: the last version that was well everywhere
 }
 
 // Version is the job's file at one time.
@@ -44,7 +45,35 @@ type Run struct {
 	State   RunState  `json:"state"`
 	Created time.Time `json:"created"`
 	Ended   time.Time `json:"ended,omitzero"`
+	Rollout *Rollout  `json:"rollout,omitempty"` // of a service
+
+	// Launches is the highest attempt of instances that a service has no more:
+	// those that take their place go on counting.
+	Launches int `json:"launches,omitempty"`
 }
+
+// Rollout is how a version of a service comes to be everywhere.
+type Rollout struct {
+	From     int          `json:"from,omitempty"` // what it falls back to; 0 for nothing
+	To       int          `json:"to"`
+	State    RolloutState `json:"state"`
+	Began    time.Time    `json:"began"`
+	Ended    time.Time    `json:"ended,omitzero"`
+	Failures int          `json:"failures,omitempty"` // instances of the new version that failed
+	Why      string       `json:"why,omitempty"`      // it was given up
+	Auto     bool         `json:"auto,omitempty"`     // it is a roll-back that nobody asked for
+	First    uint64       `json:"first"`              // number of the change before it: what is told later is of it
+}
+
+// RolloutState says how far a rollout has come.
+type RolloutState string
+
+// The states of a rollout.
+const (
+	Rolling RolloutState = "rolling"
+	Rolled  RolloutState = "done"   // well everywhere
+	GivenUp RolloutState = "failed" // and left as it is
+)
 
 // Phase is where an instance is, seen from the job.
 type Phase string
@@ -67,9 +96,13 @@ type Instance struct {
 	Failures int       `json:"failures,omitempty"` // in a row
 	Drops    int       `json:"drops,omitempty"`    // launches in a row that reached no agent
 	After    time.Time `json:"after,omitzero"`     // not launched before
+	Version  int       `json:"version,omitempty"`  // of the last launch
+	Replaced bool      `json:"replaced,omitempty"` // it is killed to make place for another version, or for good
 	Last     Last      `json:"last,omitzero"`
 
-	told bool // the masters have told of it since this scheduler began
+	well time.Time // since when it runs well, by our clock; zero when it does not
+	away time.Time // since when its agent is away
+	told bool      // the masters have told of it since this scheduler began
 }
 
 // Last is what is known of an instance's last task.

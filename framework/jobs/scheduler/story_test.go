@@ -123,6 +123,12 @@ func (tl *teller) do(words []string, file string) {
 		tl.sched.DemandRefused(tl.now, offers.DemandID(words[1]), "no such placement")
 	case "stop":
 		tl.answer(tl.sched.Stop(tl.now, words[1]))
+	case "scale":
+		n, _ := strconv.Atoi(words[2])
+		tl.answer(tl.sched.Scale(tl.now, words[1], n))
+	case "rollback":
+		n, _ := strconv.Atoi(words[2])
+		tl.answer(tl.sched.Rollback(tl.now, words[1], n))
 	case "purge":
 		if err := tl.sched.Purge(words[1]); err != nil {
 			tl.say("error: %v", err)
@@ -244,6 +250,9 @@ func (tl *teller) look(name string) {
 		return
 	}
 	tl.say("%s, run %d, version %d, %d asked for", d.State, d.Run, d.Version, d.Demanded)
+	if o := d.Rollout; o != nil {
+		tl.say("rollout to %d %s %s", o.To, o.State, o.Why)
+	}
 	for _, in := range d.Instances {
 		text := fmt.Sprintf("%s %d %s", in.Step, in.Index, in.State)
 		if in.Attempt > 0 {

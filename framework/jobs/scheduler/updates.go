@@ -25,7 +25,7 @@ func (s *Scheduler) Updated(now time.Time, st offers.Status) {
 		if in.Phase == Launched {
 			s.out.Kills = append(s.out.Kills, g.ref(r.index).taskID())
 		}
-		in.Attempt, in.Phase, in.Last = r.attempt, Launched, Last{}
+		in.Attempt, in.Phase, in.Version, in.Replaced, in.Last = r.attempt, Launched, 0, false, Last{}
 	case in.Phase == Waiting && !st.State.Terminal() && in.Last.State != "":
 		s.stray(st) // late: it has ended
 		return
@@ -34,11 +34,12 @@ func (s *Scheduler) Updated(now time.Time, st offers.Status) {
 	}
 	in.Phase, in.told = Launched, true
 	g.tell(in, st)
+	in.see(now, g.work)
 	if st.State.Terminal() {
 		s.ended(now, g, r.index, st)
 		return
 	}
-	if g.run.State == Stopping && st.State != offers.Killing {
+	if (g.run.State == Stopping || in.Replaced) && st.State != offers.Killing {
 		s.out.Kills = append(s.out.Kills, st.Task)
 	}
 	s.touch(g.run)
@@ -73,15 +74,17 @@ func (g *group) tell(in *Instance, st offers.Status) {
 // ended decides what follows the end of an instance's task.
 func (s *Scheduler) ended(now time.Time, g *group, index int, st offers.Status) {
 	in := &g.instances[index]
-	stopping := g.run.State == Stopping
+	stopping, replaced := g.run.State == Stopping, in.Replaced
 	switch {
-	case st.State == offers.Finished:
-		in.Phase, in.Failures = Done, 0
-	case stopping:
+	case stopping && st.State != offers.Finished:
 		in.Phase = Halted
 	case st.State == offers.Dropped:
 		s.dropped(now, g, index, st)
 		return
+	case g.run.service():
+		s.serviceEnded(now, g, in, st)
+	case st.State == offers.Finished:
+		in.Phase, in.Failures = Done, 0
 	case st.State == offers.Gone:
 		in.Phase, in.After = Waiting, now
 	case st.State == offers.Failed && in.Failures < g.work.Retries:
@@ -91,10 +94,15 @@ func (s *Scheduler) ended(now time.Time, g *group, index int, st offers.Status) 
 		in.Phase = Broken
 	}
 	in.Drops = 0
-	s.writeInstance(g, index)
+	if index < len(g.instances) {
+		s.writeInstance(g, index)
+	}
 	s.touch(g.run)
 	text := why(st)
-	if in.Phase == Waiting {
+	switch {
+	case replaced:
+		text = "makes place"
+	case in.Phase == Waiting:
 		text += fmt.Sprintf("; runs again %s", in.after(now))
 	}
 	s.note(now, g.run.job, Event{Run: g.run.Number, Task: st.Task, State: st.State, Text: text})

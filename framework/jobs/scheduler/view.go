@@ -44,6 +44,15 @@ type View struct {
 	Ended    time.Time      `json:"ended,omitzero"`
 	Changed  uint64         `json:"changed"`
 	Demanded int            `json:"demanded"` // instances that wait for room
+	Rollout  *Rollout       `json:"rollout,omitempty"`
+}
+
+// VersionView is one version of a job's file.
+type VersionView struct {
+	Number  int       `json:"number"`
+	Created time.Time `json:"created"`
+	Note    string    `json:"note"`
+	Stable  bool      `json:"stable,omitempty"` // the last that was well everywhere
 }
 
 // InstanceView is one instance.
@@ -54,6 +63,7 @@ type InstanceView struct {
 	State    string        `json:"state"` // of the task, or waiting, done, failed, stopped
 	Task     offers.TaskID `json:"task,omitempty"`
 	Attempt  int           `json:"attempt"`
+	Version  int           `json:"version,omitempty"`
 	Failures int           `json:"failures,omitempty"`
 	After    time.Time     `json:"after,omitzero"`
 	Last     Last          `json:"last,omitzero"`
@@ -64,6 +74,7 @@ type InstanceView struct {
 type Detail struct {
 	View
 	Job       spec.Job       `json:"job"`
+	Versions  []VersionView  `json:"versions"`
 	Runs      []Run          `json:"runs"`
 	Instances []InstanceView `json:"instances"`
 	Events    []Event        `json:"events"`
@@ -93,7 +104,7 @@ func (s *Scheduler) view(j *job) *View {
 	r := j.runs[len(j.runs)-1]
 	v := &View{
 		ID: j.Name, Name: j.Name, Type: j.latest().Job.Kind(), State: r.State, Version: r.Version, Run: r.Number,
-		Counts: map[string]int{}, Created: r.Created, Ended: r.Ended, Changed: j.changed,
+		Counts: map[string]int{}, Created: r.Created, Ended: r.Ended, Changed: j.changed, Rollout: r.Rollout.copy(),
 	}
 	for _, g := range r.groups {
 		v.Demanded += g.asked
@@ -103,6 +114,15 @@ func (s *Scheduler) view(j *job) *View {
 		}
 	}
 	return v
+}
+
+// copy returns a rollout that does not change any more.
+func (o *Rollout) copy() *Rollout {
+	if o == nil {
+		return nil
+	}
+	c := *o
+	return &c
 }
 
 // word is the state of an instance in one word.
@@ -123,8 +143,13 @@ func (s *Scheduler) Detail(name string, after uint64) (Detail, error) {
 		return Detail{}, noJob(name)
 	}
 	d := Detail{View: *s.view(j), Instances: []InstanceView{}, Events: []Event{}}
+	for _, v := range j.Versions {
+		d.Versions = append(d.Versions, VersionView{v.Number, v.Created, v.Note, v.Number == j.Stable})
+	}
 	for _, r := range j.runs {
-		d.Runs = append(d.Runs, r.Run)
+		shown := r.Run
+		shown.Rollout = r.Rollout.copy()
+		d.Runs = append(d.Runs, shown)
 	}
 	last := j.runs[len(j.runs)-1]
 	d.Job = j.version(last.Version).Job
@@ -143,7 +168,7 @@ func (s *Scheduler) Detail(name string, after uint64) (Detail, error) {
 
 func (g *group) view(i int) InstanceView {
 	in := &g.instances[i]
-	v := InstanceView{Step: g.step, Index: i, Item: g.work.Item(i), State: in.word(), Attempt: in.Attempt, Failures: in.Failures, Last: in.Last}
+	v := InstanceView{Step: g.step, Index: i, Item: g.work.Item(i), State: in.word(), Attempt: in.Attempt, Version: in.Version, Failures: in.Failures, Last: in.Last}
 	if in.Phase == Waiting {
 		v.After = in.After
 	}

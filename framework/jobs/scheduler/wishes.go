@@ -22,6 +22,11 @@ const (
 // name that still runs is not touched: if the file is another one, that is an
 // error. j is valid.
 func (s *Scheduler) Submit(now time.Time, j spec.Job) (*View, error) {
+	return s.want(now, j, "run")
+}
+
+// want makes j what is wanted, for the reason in note.
+func (s *Scheduler) want(now time.Time, j spec.Job, note string) (*View, error) {
 	have := s.jobs[j.Name]
 	if have == nil {
 		if len(s.jobs) >= maxJobs {
@@ -30,13 +35,22 @@ func (s *Scheduler) Submit(now time.Time, j spec.Job) (*View, error) {
 		have = &job{Job: Job{Name: j.Name, Runs: s.floor}}
 	}
 	if r := have.active(); r != nil {
+		if r.State == Active && r.service() && j.Kind() == spec.Service {
+			if !equal(have.latest().Job, j) {
+				if err := have.add(now, j, note); err != nil {
+					return nil, err
+				}
+				s.deploy(now, r, false)
+			}
+			return s.view(have), nil
+		}
 		if !equal(have.latest().Job, j) {
 			return nil, offers.Errorf(offers.JobRunning, "job %s is running from another file (run %d): stop it first with ringmaster job stop %s", j.Name, r.Number, j.Name)
 		}
 		return s.view(have), nil
 	}
 	if len(have.Versions) == 0 || !equal(have.latest().Job, j) {
-		if err := have.add(now, j, "run"); err != nil {
+		if err := have.add(now, j, note); err != nil {
 			return nil, err
 		}
 	}
@@ -77,6 +91,9 @@ func (j *job) add(now time.Time, want spec.Job, note string) error {
 }
 
 func (j *job) needed(version int) bool {
+	if version == j.Stable {
+		return true
+	}
 	return slices.ContainsFunc(j.runs, func(r *run) bool { return !r.State.Ended() && r.Version == version })
 }
 
@@ -96,6 +113,12 @@ func (s *Scheduler) start(now time.Time, j *job) *run {
 	r := &run{job: j, Run: Run{Number: j.Runs, Version: j.latest().Number, State: Active, Created: now}}
 	r.groups = newGroups(r, j.latest())
 	j.runs = append(j.runs, r)
+	if r.service() {
+		r.Rollout = &Rollout{To: r.Version, State: Rolling, Began: now, First: s.changes}
+		if j.version(j.Stable) != nil && j.Stable != r.Version {
+			r.Rollout.From = j.Stable
+		}
+	}
 	s.forget(j)
 	s.write(jobKey(j.Name), j.Job)
 	s.writeRun(r)
@@ -126,6 +149,49 @@ func (s *Scheduler) erase(r *run) {
 		}
 	}
 	r.groups = nil
+}
+
+// Scale sets how many instances a service has.
+func (s *Scheduler) Scale(now time.Time, name string, count int) (*View, error) {
+	j := s.jobs[name]
+	if j == nil {
+		return nil, noJob(name)
+	}
+	next := j.latest().Job
+	before := next.Instances()
+	next.Count = count
+	if next.Kind() != spec.Service || next.Each != nil {
+		return nil, offers.Errorf(offers.BadMessage, "job %s can't be scaled: only a service without each can", name)
+	}
+	if count < 1 {
+		return nil, offers.Errorf(offers.BadMessage, "count is %d; at least 1, or stop the job", count)
+	}
+	if err := next.Validate(); err != nil {
+		return nil, err
+	}
+	return s.want(now, next, fmt.Sprintf("scaled from %d to %d", before, count))
+}
+
+// Rollback makes an earlier version what is wanted again; 0 is the one before
+// the latest.
+func (s *Scheduler) Rollback(now time.Time, name string, version int) (*View, error) {
+	j := s.jobs[name]
+	if j == nil {
+		return nil, noJob(name)
+	}
+	if version == 0 && len(j.Versions) > 1 {
+		version = j.Versions[len(j.Versions)-2].Number
+	}
+	v := j.version(version)
+	switch {
+	case version == 0:
+		return nil, offers.Errorf(offers.BadMessage, "job %s has one version only", name)
+	case v == nil:
+		return nil, offers.Errorf(offers.BadMessage, "job %s has no version %d; see ringmaster job history %s", name, version, name)
+	case v == j.latest():
+		return nil, offers.Errorf(offers.BadMessage, "job %s is at version %d already", name, version)
+	}
+	return s.want(now, v.Job, fmt.Sprintf("rolled back to version %d", version))
 }
 
 // Stop ends what runs of a job: what waits is halted, what runs is killed.

@@ -1,9 +1,11 @@
 package spec
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -33,6 +35,9 @@ type Work struct {
 	Parallelism  int                 `json:"parallelism,omitempty" doc:"how many instances of a batch run at once" default:"all"`
 	Retries      int                 `json:"retries,omitempty" doc:"how often an instance of a batch that failed runs again" default:"0"`
 	Backoff      Backoff             `json:"backoff,omitzero" doc:"the pause before an instance that failed runs again"`
+	Restart      Restart             `json:"restart,omitempty" doc:"when an instance of a service runs again after it ended" enum:"always,on_failure,never" default:"always"`
+	Update       Update              `json:"update,omitzero" doc:"how instances of a service are replaced by those of a new version"`
+	ReplaceAfter offers.Duration     `json:"replace_after,omitempty" doc:"how long an agent may be away before its instances run elsewhere too; the old ones are killed when it comes back" default:"until the masters give the agent up"`
 	Env          map[string]string   `json:"env,omitempty" doc:"variables; their values may hold {{index}}, {{item}}, {{count}}, {{attempt}}, {{job}}, {{run}}, {{agent}}, {{agent.id}}, {{agent.host}}, {{agent.address}}, {{port}}, {{port.1}}; {{{{ is {{"`
 	User         string              `json:"user,omitempty" doc:"who it runs as" default:"who the agent runs as"`
 	Dir          string              `json:"dir,omitempty" doc:"working folder below the sandbox"`
@@ -53,6 +58,37 @@ type Backoff struct {
 	First offers.Duration `json:"first,omitempty" doc:"after the first failure; it doubles with each one more" default:"1s"`
 	Most  offers.Duration `json:"most,omitempty" doc:"the longest pause" default:"5m"`
 }
+
+// Restart says when an instance of a service that ended runs again.
+type Restart string
+
+// The restart policies of a service.
+const (
+	Always    Restart = "always"
+	OnFailure Restart = "on_failure"
+	Never     Restart = "never"
+)
+
+// Update says how the instances of a service are replaced.
+type Update struct {
+	MaxUnavailable int             `json:"max_unavailable,omitempty" doc:"how many instances may be missing at once" default:"1"`
+	HealthyFor     offers.Duration `json:"healthy_for,omitempty" doc:"how long an instance has to run well before the next is replaced" default:"5s"`
+	MaxFailures    int             `json:"max_failures,omitempty" doc:"how many instances of the new version may fail before it is given up" default:"3"`
+	Deadline       offers.Duration `json:"deadline,omitempty" doc:"after which a new version that is not everywhere is given up" default:"10m"`
+	OnFailure      string          `json:"on_failure,omitempty" doc:"whether a version that is given up is rolled back to the last that was well everywhere, or left as it is" enum:"rollback,pause" default:"rollback"`
+}
+
+// Unavailable returns how many instances may be missing at once.
+func (u Update) Unavailable() int { return cmp.Or(u.MaxUnavailable, 1) }
+
+// Healthy returns how long an instance has to run well.
+func (u Update) Healthy() time.Duration { return cmp.Or(u.HealthyFor, offers.Duration(5e9)).Std() }
+
+// Failures returns how many instances of a new version may fail.
+func (u Update) Failures() int { return cmp.Or(u.MaxFailures, 3) }
+
+// Patience returns how long a new version may take.
+func (u Update) Patience() time.Duration { return cmp.Or(u.Deadline, offers.Duration(600e9)).Std() }
 
 // Command is a program with its arguments, or a text for the shell.
 type Command struct {

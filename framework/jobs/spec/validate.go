@@ -38,7 +38,37 @@ func (j *Job) Validate() error {
 			return err
 		}
 	}
-	return nil
+	return j.fits()
+}
+
+// fits refuses what only another type of job has.
+func (j *Job) fits() error {
+	batch, service := j.Kind() == Batch, j.Kind() == Service
+	for _, f := range []struct {
+		name  string
+		given bool
+		of    Type
+	}{
+		{"restart", batch && j.Restart != "", Service},
+		{"update", batch && j.Update != (Update{}), Service},
+		{"parallelism", service && j.Parallelism != 0, Batch},
+		{"retries", service && j.Retries != 0, Batch},
+	} {
+		if f.given {
+			return &Error{Path: f.name, Message: fmt.Sprintf("only a %s has it, and this is a %s", f.of, j.Kind())}
+		}
+	}
+	u := j.Update
+	switch {
+	case u.MaxUnavailable < 0:
+		return &Error{Path: "update.max_unavailable", Message: fmt.Sprintf("%d is less than 1", u.MaxUnavailable)}
+	case u.MaxFailures < 0:
+		return &Error{Path: "update.max_failures", Message: fmt.Sprintf("%d is less than 1", u.MaxFailures)}
+	}
+	if err := oneOf("restart", string(j.Restart), "", string(Always), string(OnFailure), string(Never)); err != nil {
+		return err
+	}
+	return oneOf("update.on_failure", u.OnFailure, "", "rollback", "pause")
 }
 
 func oneOf(path, word string, known ...string) error {
