@@ -55,6 +55,7 @@ var owners = map[string][]string{
 	"github.com/gorilla/websocket":      {"offers/wire"},
 	"github.com/urfave/cli/v2":          {"cli"},
 	"github.com/goccy/go-yaml":          {"cli", "framework/jobs"},
+	"github.com/robfig/cron/v3":         {"framework/jobs"},
 	"github.com/anishathalye/porcupine": {"cli/linear"},
 	"os/exec":                           {"agent", "cli"},
 	"os/signal":                         {"cli", "framework/example", shim},

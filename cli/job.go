@@ -54,7 +54,7 @@ func drawJobs(p *page, list []jobView) {
 }
 
 func jobCounts(j *jobView) string {
-	return counts(j.Counts, "waiting", "staging", "starting", "running", "unreachable", "killing", "done", "failed", "stopped")
+	return counts(j.Counts, "waiting", "staging", "starting", "running", "unreachable", "killing", "done", "failed", "stopped", "skipped")
 }
 
 func jobStatusCommand() *cli.Command {
@@ -98,19 +98,29 @@ func drawJob(ctx context.Context, cl *client, p *page, d *jobDetail) {
 		why = fmt.Sprintf("%s for room: %s", waits(d.Demanded), cl.whyJobWaits(ctx, d))
 	}
 	p.fields("name", d.Name, "type", string(d.Type), "state", string(d.State), "instances", jobCounts(&d.View), "", why,
-		"run", fmt.Sprint(d.Run), "version", fmt.Sprint(d.Version), "began", moment(d.Created), "ended", moment(d.Ended))
+		"run", fmt.Sprint(d.Run), "version", fmt.Sprint(d.Version), "next", due(d.Next), "began", moment(d.Created), "ended", moment(d.Ended))
 	var rows []row
 	for _, in := range d.Instances {
 		rows = append(rows, row{instanceName(&in), in.State, string(in.Task), in.Last.Host, instanceEnd(&in), fmt.Sprint(in.Attempt), in.Item, in.Last.Message})
 	}
-	p.printf("\n")
-	p.table(row{"INSTANCE", "STATE", "TASK", "AGENT", "EXIT", "LAUNCHES", "+ITEM", "+MESSAGE"}, rows)
+	if len(rows) > 0 {
+		p.printf("\n")
+		p.table(row{"INSTANCE", "STATE", "TASK", "AGENT", "EXIT", "LAUNCHES", "+ITEM", "+MESSAGE"}, rows)
+	}
 	if len(d.Events) > 0 {
 		p.printf("\n")
 	}
 	for _, e := range d.Events[max(0, len(d.Events)-jobEvents):] {
 		p.printf("%s\n", eventLine(&e))
 	}
+}
+
+// due is a time to come, for people.
+func due(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format(time.DateTime + " MST")
 }
 
 func instanceName(in *scheduler.InstanceView) string {

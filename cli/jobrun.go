@@ -87,6 +87,10 @@ func runJobFile(c *cli.Context, cl *client, j *spec.Job) error {
 
 // attendJob follows what becomes of a job, unless nobody wants to wait.
 func attendJob(c *cli.Context, cl *client, d *jobDetail) error {
+	if d.Type == spec.Cron {
+		_, err := fmt.Fprintf(c.App.Writer, "%s is scheduled: it runs next at %s\n", d.Name, due(d.Next))
+		return err
+	}
 	if c.Bool("detach") {
 		_, err := fmt.Fprintf(c.App.Writer, "%s runs: run %d, %s; see ringmaster job status %s\n", d.Name, d.Run, plural(d.Total, "instance"), d.Name)
 		return err

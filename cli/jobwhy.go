@@ -26,7 +26,8 @@ func (cl *client) whyJobWaits(ctx context.Context, d *jobDetail) string {
 	if err := json.Unmarshal(raw, &answer); err != nil {
 		return "the agents can't be asked: " + err.Error()
 	}
-	return shortage(answer.Agents, d.Job.Asks(), d.Job.Constraints)
+	w := d.Job.Part(d.Step)
+	return shortage(answer.Agents, w.Asks(), w.Constraints)
 }
 
 // shortage counts the agents by what each lacks first: the constraints, the

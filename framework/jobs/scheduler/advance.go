@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -9,6 +10,14 @@ import (
 
 // advance brings a run one step on: its end, or what it asks the masters for.
 func (s *Scheduler) advance(now time.Time, r *run) {
+	if r.State == Active {
+		for skipped := true; skipped; {
+			skipped = false
+			for _, g := range r.groups {
+				skipped = s.skip(g) || skipped
+			}
+		}
+	}
 	for _, g := range r.groups {
 		g.wake = time.Time{}
 		if r.State == Active {
@@ -69,9 +78,52 @@ func (r *run) counts() map[Phase]int {
 	return out
 }
 
+// complete reports whether every instance ended well.
+func (g *group) complete() bool {
+	for i := range g.instances {
+		if g.instances[i].Phase != Done {
+			return false
+		}
+	}
+	return true
+}
+
+// spoilt reports whether the step can't be complete any more.
+func (g *group) spoilt() bool {
+	for i := range g.instances {
+		if p := g.instances[i].Phase; p.ended() && p != Done {
+			return true
+		}
+	}
+	return false
+}
+
+// blocked reports whether a step before has still to be complete.
+func (g *group) blocked() bool {
+	return slices.ContainsFunc(g.after, func(before *group) bool { return !before.complete() })
+}
+
+// skip ends the instances of a step that waits in vain, and reports whether
+// there were any: steps after it may then wait in vain too.
+func (s *Scheduler) skip(g *group) (any bool) {
+	if !slices.ContainsFunc(g.after, (*group).spoilt) {
+		return false
+	}
+	for i := range g.instances {
+		if g.instances[i].Phase == Waiting {
+			g.instances[i].Phase, any = Skipped, true
+			s.writeInstance(g, i)
+		}
+	}
+	return any
+}
+
 // ready returns the instances whose turn it is, and sets when the next pause
 // ends.
 func (g *group) ready(now time.Time) []int {
+	if g.blocked() {
+		return nil
+	}
 	places := len(g.instances)
 	if g.work.Parallelism > 0 {
 		places = g.work.Parallelism

@@ -5,7 +5,7 @@ import "fmt"
 // Check verifies the invariants of a scheduler for the tests.
 func (s *Scheduler) Check() error {
 	for name, j := range s.jobs {
-		if j.Name != name || len(j.Versions) == 0 || len(j.runs) == 0 {
+		if j.Name != name || len(j.Versions) == 0 || len(j.runs) == 0 && !j.timed() {
 			return fmt.Errorf("job %s is called %q and has %d versions and %d runs", name, j.Name, len(j.Versions), len(j.runs))
 		}
 		for _, r := range j.runs {

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ringmaster-project/ringmaster/framework/jobs/spec"
 )
 
 // load builds the jobs from their records. A record whose surroundings are
@@ -25,6 +27,8 @@ func (s *Scheduler) load(records map[string]json.RawMessage) error {
 		}
 	}
 	for _, j := range s.jobs {
+		j.changed = s.changes
+		j.plan()
 		slices.SortFunc(j.runs, func(a, b *run) int { return a.Number - b.Number })
 		for _, r := range j.runs {
 			s.touch(r)
@@ -110,11 +114,31 @@ func (j *Job) version(number int) *Version {
 // latest is the version that is wanted.
 func (j *Job) latest() *Version { return &j.Versions[len(j.Versions)-1] }
 
+// newGroups returns the instances of a run of a version, none launched.
 func newGroups(r *run, v *Version) []*group {
-	w := &v.Job.Work
-	g := &group{run: r, work: w, instances: make([]Instance, w.Instances())}
+	if len(v.Job.Steps) == 0 {
+		return []*group{newGroup(r, 0, "", &v.Job.Work)}
+	}
+	var out []*group
+	byName := map[string]*group{}
+	for i := range v.Job.Steps {
+		st := &v.Job.Steps[i]
+		g := newGroup(r, i, st.Name, &st.Work)
+		byName[st.Name] = g
+		out = append(out, g)
+	}
+	for i, g := range out {
+		for _, name := range v.Job.Steps[i].After {
+			g.after = append(g.after, byName[name])
+		}
+	}
+	return out
+}
+
+func newGroup(r *run, number int, step string, w *spec.Work) *group {
+	g := &group{run: r, number: number, step: step, work: w, instances: make([]Instance, w.Instances())}
 	for i := range g.instances {
 		g.instances[i].Attempt = r.Launches
 	}
-	return []*group{g}
+	return g
 }

@@ -12,6 +12,8 @@ type Job struct {
 	Name     string    `json:"name"`
 	Versions []Version `json:"versions"`         // ascending; the last is what is wanted
 	Runs     int       `json:"runs"`             // the number of the last run
+	Fired    time.Time `json:"fired,omitzero"`   // of a cron job: until when its runs are dealt with
+	Halted   bool      `json:"halted,omitempty"` // of a cron job: it was stopped
 	Stable   int       `json:"stable,omitempty"` // of a service: the last version that was well everywhere
 }
 
@@ -33,6 +35,8 @@ const (
 	Complete RunState = "complete" // every instance ended with exit code 0
 	Failed   RunState = "failed"   // some did not, and won't run again
 	Stopped  RunState = "stopped"  // somebody stopped it before
+
+	Scheduled RunState = "scheduled" // of a cron job, not of a run: it waits for its time
 )
 
 // Ended reports whether nothing of the run goes on.
@@ -85,9 +89,10 @@ const (
 	Done     Phase = "done"     // it ended with exit code 0
 	Broken   Phase = "failed"   // it won't run again
 	Halted   Phase = "stopped"  // the run was stopped before it had ended
+	Skipped  Phase = "skipped"  // a step before it failed
 )
 
-func (p Phase) ended() bool { return p == Done || p == Broken || p == Halted }
+func (p Phase) ended() bool { return p == Done || p == Broken || p == Halted || p == Skipped }
 
 // Instance is one of a run.
 type Instance struct {

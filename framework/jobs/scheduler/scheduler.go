@@ -48,6 +48,7 @@ type Accept struct {
 type job struct {
 	Job
 	runs    []*run
+	due     time.Time // of a cron job: when it runs next; zero for never
 	changed uint64
 	events  []Event
 }
@@ -67,6 +68,7 @@ type group struct {
 	number    int
 	step      string
 	work      *spec.Work
+	after     []*group // that have to be complete before
 	instances []Instance
 	asked     int       // units that the demand asks for, as the masters know
 	wake      time.Time // when a pause ends; zero for never
@@ -112,6 +114,7 @@ func (s *Scheduler) turn() []*run {
 func (s *Scheduler) Wake() time.Time {
 	var first time.Time
 	for _, j := range s.jobs {
+		first = earliest(first, j.due)
 		for _, r := range j.runs {
 			for _, g := range r.groups {
 				first = earliest(first, g.wake)
@@ -130,7 +133,11 @@ func earliest(a, b time.Time) time.Time {
 
 // Tick lets time pass.
 func (s *Scheduler) Tick(now time.Time) {
-	for _, j := range s.jobs {
+	for _, name := range slices.Sorted(maps.Keys(s.jobs)) {
+		j := s.jobs[name]
+		if !j.due.IsZero() && !j.due.After(now) {
+			s.fire(now, j)
+		}
 		for _, r := range j.runs {
 			for _, g := range r.groups {
 				if !g.wake.IsZero() && !g.wake.After(now) {

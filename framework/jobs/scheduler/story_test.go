@@ -119,6 +119,9 @@ func (tl *teller) do(words []string, file string) {
 		tl.sched.Updated(tl.now, status(words[1:], tl.now))
 	case "lost": // TASK: an accept that could not be sent
 		tl.sched.NotLaunched(tl.now, []offers.Task{{ID: offers.TaskID(words[1])}}, "offer is gone")
+	case "far": // DURATION: nobody looks for so long
+		d, _ := time.ParseDuration(words[1])
+		tl.now = tl.now.Add(d)
 	case "refused": // DEMAND
 		tl.sched.DemandRefused(tl.now, offers.DemandID(words[1]), "no such placement")
 	case "stop":
@@ -248,6 +251,9 @@ func (tl *teller) look(name string) {
 	if err != nil {
 		tl.say("error: %v", err)
 		return
+	}
+	if !d.Next.IsZero() {
+		tl.say("next at %s", d.Next.Sub(epoch))
 	}
 	tl.say("%s, run %d, version %d, %d asked for", d.State, d.Run, d.Version, d.Demanded)
 	if o := d.Rollout; o != nil {

@@ -43,8 +43,10 @@ type View struct {
 	Created  time.Time      `json:"created"`
 	Ended    time.Time      `json:"ended,omitzero"`
 	Changed  uint64         `json:"changed"`
-	Demanded int            `json:"demanded"` // instances that wait for room
+	Demanded int            `json:"demanded"`       // instances that wait for room
+	Step     string         `json:"step,omitempty"` // of the first of them
 	Rollout  *Rollout       `json:"rollout,omitempty"`
+	Next     time.Time      `json:"next,omitzero"` // when a cron job runs again
 }
 
 // VersionView is one version of a job's file.
@@ -101,12 +103,31 @@ func (s *Scheduler) Look(name string) (*View, error) {
 }
 
 func (s *Scheduler) view(j *job) *View {
-	r := j.runs[len(j.runs)-1]
 	v := &View{
-		ID: j.Name, Name: j.Name, Type: j.latest().Job.Kind(), State: r.State, Version: r.Version, Run: r.Number,
-		Counts: map[string]int{}, Created: r.Created, Ended: r.Ended, Changed: j.changed, Rollout: r.Rollout.copy(),
+		ID: j.Name, Name: j.Name, Type: j.latest().Job.Kind(), Version: j.latest().Number,
+		Counts: map[string]int{}, Created: j.latest().Created, Changed: j.changed, Next: j.due,
+	}
+	switch {
+	case j.timed() && j.Halted:
+		v.State = Stopped
+	case j.timed():
+		v.State = Scheduled
+	}
+	if len(j.runs) == 0 {
+		return v
+	}
+	r := j.runs[len(j.runs)-1]
+	v.Run, v.Created, v.Ended, v.Rollout = r.Number, r.Created, r.Ended, r.Rollout.copy()
+	if !j.timed() {
+		v.Version = r.Version
+	}
+	if !j.timed() || !r.State.Ended() {
+		v.State = r.State
 	}
 	for _, g := range r.groups {
+		if g.asked > 0 && v.Demanded == 0 {
+			v.Step = g.step
+		}
 		v.Demanded += g.asked
 		v.Total += len(g.instances)
 		for i := range g.instances {
@@ -142,7 +163,7 @@ func (s *Scheduler) Detail(name string, after uint64) (Detail, error) {
 	if j == nil {
 		return Detail{}, noJob(name)
 	}
-	d := Detail{View: *s.view(j), Instances: []InstanceView{}, Events: []Event{}}
+	d := Detail{View: *s.view(j), Runs: []Run{}, Instances: []InstanceView{}, Events: []Event{}}
 	for _, v := range j.Versions {
 		d.Versions = append(d.Versions, VersionView{v.Number, v.Created, v.Note, v.Number == j.Stable})
 	}
@@ -151,11 +172,15 @@ func (s *Scheduler) Detail(name string, after uint64) (Detail, error) {
 		shown.Rollout = r.Rollout.copy()
 		d.Runs = append(d.Runs, shown)
 	}
-	last := j.runs[len(j.runs)-1]
-	d.Job = j.version(last.Version).Job
-	for _, g := range last.groups {
-		for i := range g.instances {
-			d.Instances = append(d.Instances, g.view(i))
+	d.Job = j.latest().Job
+	if n := len(j.runs); n > 0 {
+		if v := j.version(j.runs[n-1].Version); v != nil {
+			d.Job = v.Job
+		}
+		for _, g := range j.runs[n-1].groups {
+			for i := range g.instances {
+				d.Instances = append(d.Instances, g.view(i))
+			}
 		}
 	}
 	for _, e := range j.events {

@@ -34,6 +34,9 @@ func (s *Scheduler) want(now time.Time, j spec.Job, note string) (*View, error) 
 		}
 		have = &job{Job: Job{Name: j.Name, Runs: s.floor}}
 	}
+	if j.Kind() == spec.Cron && (len(have.Versions) == 0 || have.timed()) {
+		return s.wantTimed(now, have, j, note)
+	}
 	if r := have.active(); r != nil {
 		if r.State == Active && r.service() && j.Kind() == spec.Service {
 			if !equal(have.latest().Job, j) {
@@ -56,6 +59,22 @@ func (s *Scheduler) want(now time.Time, j spec.Job, note string) (*View, error) 
 	}
 	s.jobs[j.Name] = have
 	s.start(now, have)
+	return s.view(have), nil
+}
+
+// wantTimed makes j what a cron job runs from now on.
+func (s *Scheduler) wantTimed(now time.Time, have *job, j spec.Job, note string) (*View, error) {
+	known := len(have.Versions) > 0 && equal(have.latest().Job, j)
+	if known && !have.Halted {
+		return s.view(have), nil
+	}
+	if !known {
+		if err := have.add(now, j, note); err != nil {
+			return nil, err
+		}
+	}
+	s.jobs[j.Name] = have
+	s.schedule(now, have)
 	return s.view(have), nil
 }
 
@@ -200,6 +219,12 @@ func (s *Scheduler) Stop(now time.Time, name string) (*View, error) {
 	if j == nil {
 		return nil, noJob(name)
 	}
+	if j.timed() && !j.Halted {
+		j.Halted = true
+		j.plan()
+		s.write(jobKey(j.Name), j.Job)
+		s.note(now, j, Event{Text: "it runs no more"})
+	}
 	for _, r := range j.runs {
 		if r.State == Active {
 			s.halt(now, r)
@@ -231,6 +256,9 @@ func (s *Scheduler) Purge(name string) error {
 	j := s.jobs[name]
 	if j == nil {
 		return noJob(name)
+	}
+	if j.timed() && !j.Halted {
+		return offers.Errorf(offers.JobRunning, "job %s is scheduled: stop it first", name)
 	}
 	if r := j.active(); r != nil {
 		return offers.Errorf(offers.JobRunning, "job %s is still running (run %d): stop it and wait for its end first", name, r.Number)

@@ -17,14 +17,34 @@ type Type string
 const (
 	Batch   Type = "batch"   // runs to its end
 	Service Type = "service" // runs until it is stopped
+	Cron    Type = "cron"    // a batch that runs again and again
 )
 
 // Job is one job. The fields of Work stand beside its name where it is one
 // step; a batch of several has them in its Steps.
 type Job struct {
 	Name string `json:"name" doc:"unique in the cluster: letters, digits, - and _, at most 63"`
-	Type Type   `json:"type,omitempty" doc:"batch runs to its end, service until it is stopped" enum:"batch,service" default:"batch"`
+	Type Type   `json:"type,omitempty" doc:"batch runs to its end, service until it is stopped, cron is a batch that runs again and again" enum:"batch,service,cron" default:"batch"`
+	Cron *Timer `json:"cron,omitempty" doc:"when a job of the type cron runs"`
 	Work
+	Steps []Step `json:"steps,omitempty" doc:"the parts of a batch, each with a command of its own, in place of one command"`
+}
+
+// Step is a part of a batch.
+type Step struct {
+	Name  string   `json:"name" doc:"unique in the job: letters, digits, - and _, at most 32"`
+	After []string `json:"after,omitempty" doc:"steps that have to be complete before"`
+	Work
+}
+
+// Part returns the work of a step, that of the job itself for "".
+func (j *Job) Part(step string) *Work {
+	for i := range j.Steps {
+		if j.Steps[i].Name == step {
+			return &j.Steps[i].Work
+		}
+	}
+	return &j.Work
 }
 
 // Work is what to run, how often, and on what.

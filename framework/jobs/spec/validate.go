@@ -30,42 +30,50 @@ func (j *Job) Validate() error {
 	if err := ValidName(j.Name); err != nil {
 		return &Error{Path: "name", Message: err.Error()}
 	}
-	if err := oneOf("type", string(j.Type), "", string(Batch), string(Service)); err != nil {
+	if err := oneOf("type", string(j.Type), "", string(Batch), string(Service), string(Cron)); err != nil {
 		return err
+	}
+	if len(j.Steps) > 0 {
+		if err := j.validateSteps(); err != nil {
+			return err
+		}
 	}
 	for _, w := range j.works() {
 		if err := w.validate(); err != nil {
 			return err
 		}
+		if err := j.fits(w); err != nil {
+			return err
+		}
 	}
-	return j.fits()
+	return j.validateTimer()
 }
 
 // fits refuses what only another type of job has.
-func (j *Job) fits() error {
-	batch, service := j.Kind() == Batch, j.Kind() == Service
+func (j *Job) fits(w place) error {
+	service := j.Kind() == Service
 	for _, f := range []struct {
 		name  string
 		given bool
 		of    Type
 	}{
-		{"restart", batch && j.Restart != "", Service},
-		{"update", batch && j.Update != (Update{}), Service},
-		{"parallelism", service && j.Parallelism != 0, Batch},
-		{"retries", service && j.Retries != 0, Batch},
+		{"restart", !service && w.Restart != "", Service},
+		{"update", !service && w.Update != (Update{}), Service},
+		{"parallelism", service && w.Parallelism != 0, Batch},
+		{"retries", service && w.Retries != 0, Batch},
 	} {
 		if f.given {
-			return &Error{Path: f.name, Message: fmt.Sprintf("only a %s has it, and this is a %s", f.of, j.Kind())}
+			return &Error{Path: w.path(f.name), Message: fmt.Sprintf("only a %s has it, and this is a %s", f.of, j.Kind())}
 		}
 	}
-	u := j.Update
+	u := w.Update
 	switch {
 	case u.MaxUnavailable < 0:
 		return &Error{Path: "update.max_unavailable", Message: fmt.Sprintf("%d is less than 1", u.MaxUnavailable)}
 	case u.MaxFailures < 0:
 		return &Error{Path: "update.max_failures", Message: fmt.Sprintf("%d is less than 1", u.MaxFailures)}
 	}
-	if err := oneOf("restart", string(j.Restart), "", string(Always), string(OnFailure), string(Never)); err != nil {
+	if err := oneOf("restart", string(w.Restart), "", string(Always), string(OnFailure), string(Never)); err != nil {
 		return err
 	}
 	return oneOf("update.on_failure", u.OnFailure, "", "rollback", "pause")
@@ -90,7 +98,16 @@ type place struct {
 
 func (p place) path(field string) string { return join(p.at, field) }
 
-func (j *Job) works() []place { return []place{{&j.Work, ""}} }
+func (j *Job) works() []place {
+	if len(j.Steps) == 0 {
+		return []place{{&j.Work, ""}}
+	}
+	out := make([]place, len(j.Steps))
+	for i := range j.Steps {
+		out[i] = place{&j.Steps[i].Work, fmt.Sprintf("steps[%d]", i)}
+	}
+	return out
+}
 
 func (p place) validate() error {
 	fail := func(field, format string, args ...any) error {
