@@ -18,8 +18,8 @@ func jobCommand() *cli.Command {
 	return &cli.Command{
 		Name: "job", Category: workGroup, Usage: "run job files and follow them",
 		Description: examples("ringmaster job run hello.yaml", "ringmaster job list", "ringmaster job status hello", "ringmaster job logs hello"),
-		Subcommands: []*cli.Command{jobRunCommand(), jobStatusCommand(), jobListCommand(), jobLogsCommand(), jobStopCommand(),
-			jobScaleCommand(), jobRollbackCommand(), jobHistoryCommand()},
+		Subcommands: []*cli.Command{jobRunCommand(), jobPlanCommand(), jobStatusCommand(), jobListCommand(), jobLogsCommand(), jobStopCommand(),
+			jobScaleCommand(), jobRollbackCommand(), jobHistoryCommand(), jobSchemaCommand()},
 	}
 }
 

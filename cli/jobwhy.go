@@ -9,12 +9,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/framework/jobs/spec"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // whyJobWaits says, dimension by dimension, why no agent has room for an
 // instance at the moment.
 func (cl *client) whyJobWaits(ctx context.Context, d *jobDetail) string {
+	return cl.shortageOf(ctx, d.Job.Part(d.Step))
+}
+
+// shortageOf says why no agent has room for one more instance.
+func (cl *client) shortageOf(ctx context.Context, w *spec.Work) string {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	other := openClient(slices.Clone(cl.masters), cl.door)
@@ -26,7 +32,6 @@ func (cl *client) whyJobWaits(ctx context.Context, d *jobDetail) string {
 	if err := json.Unmarshal(raw, &answer); err != nil {
 		return "the agents can't be asked: " + err.Error()
 	}
-	w := d.Job.Part(d.Step)
 	return shortage(answer.Agents, w.Asks(), w.Constraints)
 }
 
