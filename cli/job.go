@@ -215,7 +215,8 @@ func (cl *client) tellJob(ctx context.Context, method, path string, body []byte)
 	return &d, nil
 }
 
-// watchJob returns the job when it has changed since, or after a while.
+// watchJob returns the job, without its instances, when it has changed since, or
+// after a while; at once where since is 0.
 func (cl *client) watchJob(ctx context.Context, name string, since uint64) (*jobDetail, error) {
-	return cl.tellJob(ctx, http.MethodGet, fmt.Sprintf("%s?after=%d", jobPath(name), since), nil)
+	return cl.tellJob(ctx, http.MethodGet, fmt.Sprintf("%s?brief=true&after=%d", jobPath(name), since), nil)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"sync"
@@ -34,7 +35,7 @@ func jobLogsCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			d, err := cl.watchJob(c.Context, name, 0)
+			d, err := cl.tellJob(c.Context, http.MethodGet, jobPath(name), nil)
 			if err != nil {
 				return err
 			}
@@ -52,7 +53,7 @@ func jobLogsCommand() *cli.Command {
 func instancesNamed(d *jobDetail, names []string) ([]scheduler.InstanceView, error) {
 	var out []scheduler.InstanceView
 	for _, in := range d.Instances {
-		if in.Attempt > 0 && (len(names) == 0 || slices.Contains(names, instanceName(&in))) {
+		if in.Task != "" && (len(names) == 0 || slices.Contains(names, instanceName(&in))) {
 			out = append(out, in)
 		}
 	}

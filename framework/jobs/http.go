@@ -112,12 +112,13 @@ type Detail struct {
 }
 
 // one answers with a job; with ?after=N when it has changed since N, or after
-// a while as it is.
+// a while as it is. With ?brief=true the instances are left out.
 func (d *Daemon) one(r *http.Request) (any, error) {
 	after, err := number(r, "after")
 	if err != nil {
 		return nil, err
 	}
+	brief := r.URL.Query().Get("brief") == "true"
 	ctx, cancel := context.WithTimeout(r.Context(), maxWatch)
 	defer cancel()
 	for {
@@ -126,7 +127,7 @@ func (d *Daemon) one(r *http.Request) (any, error) {
 		var unknown error
 		err := d.within(r.Context(), func(l *leader) {
 			detail = &Detail{Framework: l.client.ID()}
-			detail.Detail, unknown = l.sched.Detail(r.PathValue("name"), after)
+			detail.Detail, unknown = l.sched.Detail(r.PathValue("name"), after, brief)
 			changed, done = l.changed, l.done
 		})
 		if err = errors.Join(err, unknown); err != nil || after == 0 || detail.Changed > after || ctx.Err() != nil {

@@ -224,7 +224,8 @@ func (l *leader) keep(ctx context.Context) {
 		return
 	}
 	l.writing = &r
-	l.work.Go(func() { l.written <- l.store.write(ctx, r.writes) })
+	writes := scheduler.InOrder(r.writes)
+	l.work.Go(func() { l.written <- l.store.write(ctx, writes) })
 }
 
 // finishRound is called when the records of a round are on disk.

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
 	"github.com/ringmaster-project/ringmaster/framework"
+	"github.com/ringmaster-project/ringmaster/framework/jobs/scheduler"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -24,7 +24,7 @@ type store struct {
 	client *framework.Client
 	epoch  uint64 // the version of the lease
 
-	mu       sync.Mutex // guards versions
+	mu       sync.Mutex // guards versions while they are loaded; then they are of who writes
 	versions map[string]uint64
 }
 
@@ -79,25 +79,25 @@ func (s *store) load(ctx context.Context) (map[string]json.RawMessage, error) {
 	return records, err
 }
 
-// write writes records, each on the condition that it is as we left it. After
-// an error nobody knows which of them are written: read all anew.
-func (s *store) write(ctx context.Context, writes map[string]json.RawMessage) error {
-	return each(slices.Sorted(maps.Keys(writes)), func(key string) error {
-		s.mu.Lock()
-		version := s.versions[key]
-		s.mu.Unlock()
-		var err error
-		if writes[key] == nil {
-			err = s.client.Delete(ctx, key, &version)
-			version = 0
-		} else {
-			version, err = s.client.Put(ctx, key, writes[key], &version)
+// write makes changes in their order, each on the condition that the record is
+// as we left it. After an error nobody knows how many of them are made: read
+// all anew.
+func (s *store) write(ctx context.Context, writes []scheduler.Write) error {
+	for part := range slices.Chunk(writes, parallel) {
+		changes := make([]framework.Change, len(part))
+		for i, w := range part {
+			version := s.versions[w.Key]
+			changes[i] = framework.Change{Key: w.Key, Value: w.Value, Version: &version}
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.versions[key] = version
-		return deposed(err)
-	})
+		versions, err := s.client.Write(ctx, changes...)
+		if err != nil {
+			return deposed(err)
+		}
+		for i, w := range part {
+			s.versions[w.Key] = versions[i]
+		}
+	}
+	return nil
 }
 
 // each calls f for every key, several at once, and returns their errors.

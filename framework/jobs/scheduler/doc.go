@@ -23,6 +23,9 @@
 //
 //	job/NAME              the job with its versions
 //	run/NAME/RUN          one run
+//	instances/NAME/RUN/STEP/N  fifty instances of it
 //	floor                 the highest number of all runs that were forgotten
-//	instances/NAME/RUN/N  fifty instances of it
+//
+// [InOrder] says in which order they are written: whatever breaks, a beginning
+// of it is a state to go on from.
 package scheduler

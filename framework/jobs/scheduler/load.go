@@ -26,15 +26,28 @@ func (s *Scheduler) load(records map[string]json.RawMessage) error {
 			s.put(key, nil)
 		}
 	}
-	for _, j := range s.jobs {
+	for name, j := range s.jobs {
+		if len(j.runs) == 0 && !j.timed() {
+			s.drop(j)
+			delete(s.jobs, name)
+			continue
+		}
 		j.changed = s.changes
 		j.plan()
 		slices.SortFunc(j.runs, func(a, b *run) int { return a.Number - b.Number })
 		for _, r := range j.runs {
 			s.touch(r)
 		}
+		j.Runs = max(j.Runs, j.lastRun())
 	}
 	return nil
+}
+
+func (j *job) lastRun() int {
+	if len(j.runs) == 0 {
+		return 0
+	}
+	return j.runs[len(j.runs)-1].Number
 }
 
 // rank is the order in which records need each other.
@@ -85,19 +98,24 @@ func (s *Scheduler) loadChunk(key string, parts []string, text json.RawMessage) 
 	if j == nil {
 		return false, nil
 	}
+	var list []Instance
+	if err := json.Unmarshal(text, &list); err != nil {
+		return true, err
+	}
 	for _, r := range j.runs {
 		for _, g := range r.groups {
 			for n := 0; n*chunk < len(g.instances); n++ {
 				if chunkKey(j.Name, r.Number, g.number, n) == key {
-					var list []Instance
-					if err := json.Unmarshal(text, &list); err != nil {
-						return true, err
+					for _, in := range list[copy(g.instances[n*chunk:], list):] {
+						s.count(j, in.Attempt)
 					}
-					copy(g.instances[n*chunk:], list)
 					return true, nil
 				}
 			}
 		}
+	}
+	for _, in := range list {
+		s.count(j, in.Attempt)
 	}
 	return false, nil
 }
@@ -138,7 +156,7 @@ func newGroups(r *run, v *Version) []*group {
 func newGroup(r *run, number int, step string, w *spec.Work) *group {
 	g := &group{run: r, number: number, step: step, work: w, instances: make([]Instance, w.Instances())}
 	for i := range g.instances {
-		g.instances[i].Attempt = r.Launches
+		g.instances[i].Attempt = r.job.Launches
 	}
 	return g
 }

@@ -10,11 +10,12 @@ import (
 // Job is what is stored of one job.
 type Job struct {
 	Name     string    `json:"name"`
-	Versions []Version `json:"versions"`         // ascending; the last is what is wanted
-	Runs     int       `json:"runs"`             // the number of the last run
-	Fired    time.Time `json:"fired,omitzero"`   // of a cron job: until when its runs are dealt with
-	Halted   bool      `json:"halted,omitempty"` // of a cron job: it was stopped
-	Stable   int       `json:"stable,omitempty"` // of a service: the last version that was well everywhere
+	Versions []Version `json:"versions"`           // ascending; the last is what is wanted
+	Runs     int       `json:"runs"`               // the number of the last run
+	Fired    time.Time `json:"fired,omitzero"`     // of a cron job: until when its runs are dealt with
+	Halted   bool      `json:"halted,omitempty"`   // of a cron job: it was stopped
+	Launches int       `json:"launches,omitempty"` // of a service: the highest attempt of instances that it has no more; others go on counting
+	Stable   int       `json:"stable,omitempty"`   // of a service: the last version that was well everywhere
 }
 
 // Version is the job's file at one time.
@@ -50,10 +51,6 @@ type Run struct {
 	Created time.Time `json:"created"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Rollout *Rollout  `json:"rollout,omitempty"` // of a service
-
-	// Launches is the highest attempt of instances that a service has no more:
-	// those that take their place go on counting.
-	Launches int `json:"launches,omitempty"`
 }
 
 // Rollout is how a version of a service comes to be everywhere.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/framework/jobs/spec"
@@ -151,12 +152,14 @@ func (s *Scheduler) Tick(now time.Time) {
 // Written says that records are on disk.
 func (s *Scheduler) Written(keys []string) {
 	for _, key := range keys {
-		for _, j := range s.jobs {
-			for _, r := range j.runs {
-				if !r.durable && runKey(j.Name, r.Number) == key {
-					r.durable = true
-					s.touch(r)
-				}
+		parts := strings.Split(key, "/")
+		if parts[0] != "run" || s.jobs[parts[1]] == nil {
+			continue
+		}
+		for _, r := range s.jobs[parts[1]].runs {
+			if !r.durable && runKey(parts[1], r.Number) == key {
+				r.durable = true
+				s.touch(r)
 			}
 		}
 	}

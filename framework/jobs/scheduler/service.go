@@ -33,7 +33,7 @@ func (s *Scheduler) deploy(now time.Time, r *run, auto bool) {
 		}
 	}
 	for len(g.instances) < g.work.Instances() {
-		g.instances = append(g.instances, Instance{Attempt: r.Launches})
+		g.instances = append(g.instances, Instance{Attempt: j.Launches})
 	}
 	s.write(jobKey(j.Name), j.Job)
 	s.writeRun(r)
@@ -97,17 +97,15 @@ func (s *Scheduler) shrink(g *group) {
 			s.replace(g, i)
 		}
 	}
-	last, launches := len(g.instances), g.run.Launches
+	j := g.run.job
+	last, launches := len(g.instances), j.Launches
 	for ; last > n && g.instances[last-1].Phase != Launched; last-- {
 		launches = max(launches, g.instances[last-1].Attempt)
 	}
 	if last == len(g.instances) {
 		return
 	}
-	if launches > g.run.Launches {
-		g.run.Launches = launches
-		s.writeRun(g.run)
-	}
+	s.count(j, launches)
 	before := len(g.instances)
 	g.instances = g.instances[:last]
 	if last > 0 {
@@ -115,6 +113,14 @@ func (s *Scheduler) shrink(g *group) {
 	}
 	for c := (last + chunk - 1) / chunk; c*chunk < before; c++ {
 		s.put(chunkKey(g.run.job.Name, g.run.Number, g.number, c), nil)
+	}
+}
+
+// count remembers launches of instances that a service has no more.
+func (s *Scheduler) count(j *job, launches int) {
+	if launches > j.Launches {
+		j.Launches = launches
+		s.write(jobKey(j.Name), j.Job)
 	}
 }
 

@@ -247,7 +247,7 @@ func (tl *teller) take() {
 }
 
 func (tl *teller) look(name string) {
-	d, err := tl.sched.Detail(name, 0)
+	d, err := tl.sched.Detail(name, 0, false)
 	if err != nil {
 		tl.say("error: %v", err)
 		return

@@ -12,7 +12,12 @@ import (
 func (s *Scheduler) Updated(now time.Time, st offers.Status) {
 	r, ok := parseTask(st.Task)
 	g := s.group(r)
-	if !ok || g == nil || r.index >= len(g.instances) {
+	if !ok || g == nil {
+		s.stray(st)
+		return
+	}
+	if r.index >= len(g.instances) { // the service has no such instance any more
+		s.count(g.run.job, r.attempt)
 		s.stray(st)
 		return
 	}

@@ -157,8 +157,9 @@ func (in *Instance) word() string {
 	return string(in.Phase)
 }
 
-// Detail returns all of one job, and of its events those after a number.
-func (s *Scheduler) Detail(name string, after uint64) (Detail, error) {
+// Detail returns all of one job, and of its events those after a number; brief
+// leaves the instances out, of which there may be thousands.
+func (s *Scheduler) Detail(name string, after uint64, brief bool) (Detail, error) {
 	j := s.jobs[name]
 	if j == nil {
 		return Detail{}, noJob(name)
@@ -179,6 +180,9 @@ func (s *Scheduler) Detail(name string, after uint64) (Detail, error) {
 		}
 		for _, g := range j.runs[n-1].groups {
 			for i := range g.instances {
+				if brief {
+					break
+				}
 				d.Instances = append(d.Instances, g.view(i))
 			}
 		}
@@ -197,7 +201,7 @@ func (g *group) view(i int) InstanceView {
 	if in.Phase == Waiting {
 		v.After = in.After
 	}
-	if in.Attempt > 0 {
+	if in.Last.State != "" {
 		v.Task = g.ref(i).taskID()
 	}
 	return v

@@ -43,6 +43,8 @@ func (s *Scheduler) want(now time.Time, j spec.Job, note string) (*View, error) 
 				if err := have.add(now, j, note); err != nil {
 					return nil, err
 				}
+			}
+			if r.Version != have.latest().Number { // also one whose deployment was cut short
 				s.deploy(now, r, false)
 			}
 			return s.view(have), nil
@@ -267,14 +269,19 @@ func (s *Scheduler) Purge(name string) error {
 		s.erase(r)
 		delete(s.touched, r)
 	}
+	s.drop(j)
+	delete(s.jobs, name)
+	s.changes++
+	return nil
+}
+
+// drop forgets the record of a job, but not which numbers its runs had.
+func (s *Scheduler) drop(j *job) {
 	if j.Runs > s.floor {
 		s.floor = j.Runs
 		s.write(floorKey, s.floor)
 	}
-	s.put(jobKey(name), nil)
-	delete(s.jobs, name)
-	s.changes++
-	return nil
+	s.put(jobKey(j.Name), nil)
 }
 
 func noJob(name string) error {

@@ -132,10 +132,10 @@ scale web 2
   write run/web/1
 update web.1.3.1 killed signal=SIGTERM
   write instances/web/1/0/0
-  write run/web/1
+  write job/web
 update web.1.2.3 killed signal=SIGTERM
   write instances/web/1/0/0
-  write run/web/1
+  write job/web
 look web
   running, run 1, version 4, 0 asked for
   rollout to 4 done 
@@ -234,7 +234,7 @@ look web
   rollout to 9 rolling 
   0 running web.1.0.6 on a1
   1 running web.1.1.3 on a1
-  2 waiting web.1.2.3 on
+  2 waiting  on
 scale web 3
   running run 1 version 9
 offer web.1.v10 1 a1
@@ -256,4 +256,4 @@ look web
   rollout to 9 rolling 
   0 stopped web.1.0.6 on a1
   1 stopped web.1.1.3 on a1
-  2 stopped web.1.2.3 on
+  2 stopped  on
