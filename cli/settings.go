@@ -47,6 +47,9 @@ type settings struct {
 	removalBurst    int
 	exclude         []string
 
+	// Of the jobs framework.
+	role offers.Role
+
 	// Of an agent.
 	masters    []string
 	resources  string
