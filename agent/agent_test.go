@@ -143,13 +143,17 @@ func (l *link) receive() wire.Message {
 
 func (l *link) say(m wire.Message) {
 	l.t.Helper()
-	frame, err := wire.Encode(m, "")
-	if err == nil {
-		err = l.Send(frame)
-	}
-	if err != nil {
+	if err := l.send(m); err != nil {
 		l.t.Fatal(err)
 	}
+}
+
+func (l *link) send(m wire.Message) error {
+	frame, err := wire.Encode(m, "")
+	if err != nil {
+		return err
+	}
+	return l.Send(frame)
 }
 
 // status returns the next status of a task and acknowledges it.
@@ -196,11 +200,15 @@ func shell(id offers.TaskID, script string) offers.Task {
 
 func (l *link) launch(term uint64, list ...offers.Task) {
 	l.t.Helper()
+	l.say(launchOf(term, list...))
+}
+
+func launchOf(term uint64, list ...offers.Task) *wire.Launch {
 	launch := &wire.Launch{Term: term}
 	for _, task := range list {
 		launch.Tasks = append(launch.Tasks, wire.LaunchTask{Framework: "f1", Task: task, Holding: offers.Holding{Amounts: task.Resources.Amounts, Ports: task.Resources.Ports}})
 	}
-	l.say(launch)
+	return launch
 }
 
 // host is one agent under test.

@@ -64,8 +64,7 @@ func (x *processes) prepare(ctx context.Context, l tasks.Launch) (execution, err
 }
 
 func (x *processes) adopt(l tasks.Launch, id record.Identity) execution {
-	p := x.Adopt(l.Ref().String(), id)
-	return &hostTask{Process: p, agent: x.agent, runs: !p.Ended()}
+	return &hostTask{Process: x.Adopt(l.Ref().String(), id), agent: x.agent, adopted: true}
 }
 
 func (x *processes) started(l tasks.Launch) (record.Identity, bool) {
@@ -85,9 +84,10 @@ func (x *processes) forget(ref offers.TaskRef) error { return x.Forget(ref.Strin
 // hostTask is one task's process.
 type hostTask struct {
 	*process.Process
-	agent *Agent
-	spec  record.Spec
-	runs  bool // adopted while it ran, or its gate was opened and the program started
+	agent   *Agent
+	spec    record.Spec
+	adopted bool
+	runs    bool // its gate was opened and the program started
 }
 
 // Open opens the gate. That the program could not be started is told by its
@@ -106,7 +106,7 @@ func (t *hostTask) Open(open bool) {
 
 // Wait tells how the task ended.
 func (t *hostTask) Wait(runs func()) (tasks.How, error) {
-	if t.runs {
+	if t.runs || t.adopted && t.Begins() {
 		runs()
 	}
 	exit, err := t.Process.Wait()

@@ -178,9 +178,9 @@ func killedAtStep(t *testing.T, n int) (reached bool) {
 	}
 	task := shell("once", "echo started >> ../once-log; sleep 0.05; exit 7")
 	task.Resources.Amounts = offers.Amounts{10, 64 << 20}
-	l.launch(1, task)
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+	_ = l.send(launchOf(1, task)) // it may have died of a step before that
 	if reached = !hears(l, ended); !reached {
 		_ = cmd.Process.Kill() // and its agent with it
 		<-ended

@@ -167,6 +167,42 @@ func TestGateThatCloses(t *testing.T) {
 	}
 }
 
+// TestAdoptAtTheGate: an agent died before it opened a gate, and the next one is
+// there before the shim has noticed. It does not take that for a task that runs.
+func TestAdoptAtTheGate(t *testing.T) {
+	b := newBench(t)
+	p, err := b.Prepare("fw:task", limits.Need{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := p.Identity()
+	signalShim(t, id, syscall.SIGSTOP)
+	p.Close()
+	again := b.Adopt("fw:task", id)
+	begins := make(chan bool, 1)
+	go func() { begins <- again.Begins() }()
+	early := false
+	select {
+	case <-begins:
+		early = true
+	case <-time.After(50 * time.Millisecond):
+	}
+	signalShim(t, id, syscall.SIGCONT)
+	if early || <-begins {
+		t.Error("it is said to start, or not to, before the shim could say anything")
+	}
+	if exit, err := again.Wait(); err != nil || !exit.Never {
+		t.Errorf("it ended %+v %v", exit, err)
+	}
+}
+
+func signalShim(t *testing.T, id record.Identity, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(id.PID, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestTerminateAndKill(t *testing.T) {
 	b := newBench(t)
 	p := b.start(t, "trap 'echo asked; exit 9' TERM; echo ready > ready; while :; do sleep 0.02; done", limits.Need{})
@@ -194,13 +230,20 @@ func TestAdoptRunningAndEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := b.Adopt("fw:task", id)
+	if !again.Begins() {
+		t.Error("a task that runs is said not to")
+	}
 	if err := os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if exit, err := again.Wait(); err != nil || exit.Code != 6 {
 		t.Errorf("adopted: %+v %v", exit, err)
 	}
-	if exit, err := b.Adopt("fw:task", id).Wait(); err != nil || exit.Code != 6 {
+	ended := b.Adopt("fw:task", id)
+	if ended.Begins() {
+		t.Error("a task that has ended is said to begin")
+	}
+	if exit, err := ended.Wait(); err != nil || exit.Code != 6 {
 		t.Errorf("adopted after its end: %+v %v", exit, err)
 	}
 }

@@ -79,6 +79,33 @@ func (p *Process) killRest() {
 	}
 }
 
+// Begins reports whether an adopted shim starts its task, and waits until that
+// is known. One whose agent died before it opened the gate lives a moment
+// longer, until it has noticed; one that ends without a word, and one that is
+// not watched any more, does not.
+func (p *Process) Begins() bool {
+	if p.Ended() {
+		return false
+	}
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		err := p.watch.waitFor(pause)
+		var started record.Started
+		if !errors.Is(record.Read(p.dir(), record.StartedFile, &started), os.ErrNotExist) {
+			return true
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return false
+		}
+	}
+}
+
+// How often Begins looks for the record of a start: often at first, since most
+// have it.
+const (
+	firstLook = time.Millisecond
+	lastLook  = 50 * time.Millisecond
+)
+
 // Ended reports whether the shim had ended when it was adopted.
 func (p *Process) Ended() bool { return p.watch == nil }
 
@@ -199,9 +226,20 @@ func newWatch(pid int) (*watch, error) {
 }
 
 // wait returns nil once the process has ended.
-func (w *watch) wait() error {
+func (w *watch) wait() error { return w.waitFor(0) }
+
+// waitFor waits no longer than that, 0 for as long as it takes; after it the
+// error is os.ErrDeadlineExceeded.
+func (w *watch) waitFor(limit time.Duration) error {
 	if w == nil {
 		return nil
+	}
+	var until time.Time
+	if limit > 0 {
+		until = time.Now().Add(limit)
+	}
+	if w.file.SetReadDeadline(until) != nil {
+		return ErrClosed
 	}
 	conn, err := w.file.SyscallConn()
 	if err != nil {
@@ -212,7 +250,10 @@ func (w *watch) wait() error {
 		n, err := unix.Poll(poll, 0)
 		return err == nil && n > 0
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return err
+	case err != nil:
 		return ErrClosed
 	}
 	return nil
