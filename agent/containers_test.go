@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,7 +130,7 @@ func TestWhatContainersAreMadeOf(t *testing.T) {
 	f := dockertest.NewFake(t, "x")
 	m, dir, data := newMaster(t), t.TempDir(), t.TempDir()
 	conf := onFake(t, m, dir, f)
-	conf.Resources = "cpus=4,mem=4GiB,disk=10GiB,ports=31000-31010"
+	conf.Resources, conf.CPUQuota = "cpus=4,mem=4GiB,disk=10GiB,ports=31000-31010", true
 	run(t, conf)
 	l, _ := m.welcome("a1", 1)
 	task := contained("t", "x")
@@ -157,7 +158,7 @@ func TestWhatContainersAreMadeOf(t *testing.T) {
 	for id, wants := range map[string][]string{
 		"t": {
 			`"Entrypoint":["/prog"]`, `"Cmd":["a"]`, `"WorkingDir":"/ringmaster/sandbox/sub"`, `"A=b"`, `"RINGMASTER_SANDBOX=/ringmaster/sandbox"`, `"PORT0=31001"`,
-			`"CpuShares":1536`, `"Memory":1073741824`, `"MemorySwap":1073741824`, `"PidsLimit":16384`, `"NetworkMode":"bridge"`,
+			`"CpuShares":1536`, `"NanoCpus":1500000000`, `"Memory":1073741824`, `"MemorySwap":1073741824`, `"PidsLimit":16384`, `"NetworkMode":"bridge"`,
 			`"53/udp":[{"HostPort":"31001"}]`, `"31002/tcp":[{"HostPort":"31002"}]`,
 			`{"ReadOnly":true,"Source":"` + data + `","Target":"/data","Type":"bind"}`,
 			`{"ReadOnly":false,"Source":"` + sandboxOf(dir, "t") + `","Target":"/ringmaster/sandbox","Type":"bind"}`,
@@ -178,6 +179,41 @@ func TestWhatContainersAreMadeOf(t *testing.T) {
 	}
 	if os.Getuid() == 0 && !strings.Contains(got["t"], `"User":"12:34"`) {
 		t.Errorf("as whom: %s", got["t"])
+	}
+}
+
+// TestContainersTakenPort: containers whose ports are the host's are not made
+// where another program uses one.
+func TestContainersTakenPort(t *testing.T) {
+	f := dockertest.NewFake(t, "x")
+	m := newMaster(t)
+	conf := onFake(t, m, t.TempDir(), f)
+	conf.Resources += ",ports=1024-65535"
+	run(t, conf)
+	l, _ := m.welcome("a1", 1)
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	port := uint16(other.Addr().(*net.TCPAddr).Port)
+	launch := func(network string) offers.TaskID {
+		task := contained(offers.TaskID(network), "x")
+		task.Container.Network = network
+		task.Resources.Ports = offers.MakePorts(offers.PortRange{First: port, Last: port})
+		l.launch(1, task)
+		return task.ID
+	}
+	for _, network := range []string{offers.NetworkBridge, offers.NetworkHost} {
+		if s := l.end(launch(network)); s.State != offers.Failed || s.Reason != offers.ReasonPortTaken {
+			t.Errorf("%s: %+v", network, s)
+		}
+	}
+	if s := l.status(launch(offers.NetworkNone)); s.State != offers.Running {
+		t.Errorf("a container of which the host has no port: %+v", s)
+	}
+	if n := len(f.Seen().Created); n != 1 {
+		t.Errorf("%d containers were made", n)
 	}
 }
 

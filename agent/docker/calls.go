@@ -31,6 +31,7 @@ type (
 		Mounts         []mount                  `json:",omitempty"`
 		PortBindings   map[string][]portBinding `json:",omitempty"`
 		CPUShares      int64                    `json:"CpuShares,omitempty"`
+		NanoCPUs       int64                    `json:"NanoCpus,omitempty"`
 		Memory         int64                    `json:",omitempty"`
 		MemorySwap     int64                    `json:",omitempty"`
 		PidsLimit      int64                    `json:",omitempty"`

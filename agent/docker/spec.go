@@ -49,6 +49,9 @@ func (s *Spec) body() createBody {
 			CPUShares: s.Need.Shares(), Memory: s.Need.Mem, MemorySwap: s.Need.Mem, PidsLimit: s.Need.Processes,
 		},
 	}
+	if s.Need.Quota {
+		b.HostConfig.NanoCPUs = s.Need.CPUs * 1_000_000
+	}
 	maps.Copy(b.Labels, s.Labels)
 	for _, m := range s.Mounts {
 		b.HostConfig.Mounts = append(b.HostConfig.Mounts, mount{Type: "bind", Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly})

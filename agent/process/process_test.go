@@ -352,6 +352,34 @@ func TestSweepOfAnotherShim(t *testing.T) {
 	p.Close()
 }
 
+// What a shim has forked looks like it until it becomes the task's program. An
+// agent that comes back at that moment lets it be.
+func TestSweepOfAForkedTask(t *testing.T) {
+	b := newBench(t)
+	p := b.start(t, "sleep 1000", limits.Need{})
+	gate, gateEnd, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gateEnd.Close()
+	forked := &exec.Cmd{Path: shim, Args: []string{"ringmaster-shim", filepath.Join(b.dir, "run", "fw:task")}, ExtraFiles: []*os.File{gate, gate}}
+	if err := forked.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gate.Close()
+	if unended, err := b.Sweep(map[string]record.Identity{"fw:task": p.Identity()}); err != nil || len(unended) != 0 {
+		t.Fatal(unended, err)
+	}
+	gateEnd.Close()
+	if err := forked.Wait(); err != nil {
+		t.Error(err)
+	}
+	p.Kill()
+	if _, err := p.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func BenchmarkPrepareReleaseWait(b *testing.B) {
 	x := newBench(b)
 	for b.Loop() {

@@ -16,14 +16,15 @@ import (
 const shimName = "ringmaster-shim"
 
 // shims returns the shims of this user that run for a folder below dir, by its
-// name. They are found among the host's processes, so also where the folder, or
-// the whole data folder, was removed while they ran.
-func shims(dir string) map[string]record.Identity {
+// name; several where a folder was emptied while one ran. They are found among
+// the host's processes, so also where the folder, or the whole data folder, was
+// removed while they ran.
+func shims(dir string) map[string][]record.Identity {
 	processes, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	out := map[string]record.Identity{}
+	out := map[string][]record.Identity{}
 	for _, p := range processes {
 		pid, err := strconv.Atoi(p.Name())
 		if err != nil {
@@ -37,14 +38,20 @@ func shims(dir string) map[string]record.Identity {
 		// may have become another process's in between.
 		id, err := record.Identify(pid)
 		if again, ok := shimOf(pid); err == nil && ok && again == folder {
-			out[filepath.Base(folder)] = id
+			name := filepath.Base(folder)
+			out[name] = append(out[name], id)
 		}
 	}
 	return out
 }
 
-// shimOf returns the folder of the shim with that pid, if it is one of this user.
+// shimOf returns the folder of the shim with that pid, if it is one of this
+// user. What a shim forks has its arguments until it becomes the task's program,
+// but leads no session.
 func shimOf(pid int) (folder string, ok bool) {
+	if sid, err := unix.Getsid(pid); err != nil || sid != pid {
+		return "", false
+	}
 	path := "/proc/" + strconv.Itoa(pid)
 	var st unix.Stat_t
 	if unix.Stat(path, &st) != nil || int(st.Uid) != os.Geteuid() {

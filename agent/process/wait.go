@@ -154,10 +154,12 @@ func (x *Executor) Sweep(keep map[string]record.Identity) ([]string, error) {
 		}
 		failed = errors.Join(failed, os.RemoveAll(filepath.Join(x.dir, e.Name())))
 	}
-	for key, shim := range shims(x.dir) {
+	for key, shims := range shims(x.dir) {
 		own, keep := kept[key]
-		if !keep || own != shim {
-			endShim(shim)
+		for _, shim := range shims {
+			if !keep || own != shim {
+				endShim(shim)
+			}
 		}
 		if !keep {
 			unended = append(unended, key)
