@@ -118,11 +118,8 @@ func (r *Real) Program() string {
 	return path
 }
 
-var images atomic.Int64
-
-// Image makes an image of the program alone, with those lines of a Dockerfile,
-// and returns its name, which no other test has. It goes with the test.
-func (r *Real) Image(name string, lines ...string) string {
+// archive returns the files of Image.
+func (r *Real) archive() []byte {
 	r.t.Helper()
 	code, err := os.ReadFile(r.Program())
 	if err != nil {
@@ -148,9 +145,18 @@ func (r *Real) Image(name string, lines ...string) string {
 	if err := w.Close(); err != nil {
 		r.t.Fatal(err)
 	}
+	return archive.Bytes()
+}
+
+var images atomic.Int64
+
+// Image makes an image of the program alone, with those lines of a Dockerfile,
+// and returns its name, which no other test has. It goes with the test.
+func (r *Real) Image(name string, lines ...string) string {
+	r.t.Helper()
 	tag := fmt.Sprintf("test%d-%d", os.Getpid(), images.Add(1))
 	query := url.Values{"fromSrc": {"-"}, "repo": {name}, "tag": {tag}, "changes": append([]string{`ENTRYPOINT ["/busy"]`}, lines...)}
-	if status := r.Do(http.MethodPost, "/images/create", query, &archive, nil); status != http.StatusOK {
+	if status := r.Do(http.MethodPost, "/images/create", query, bytes.NewReader(r.archive()), nil); status != http.StatusOK {
 		r.t.Fatalf("the image can't be imported: %d", status)
 	}
 	r.t.Cleanup(func() { r.Do(http.MethodDelete, "/images/"+name+":"+tag, url.Values{"force": {"true"}}, nil, nil) })
