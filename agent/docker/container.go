@@ -17,7 +17,7 @@ var (
 	ErrClosed = errors.New("the container is not watched any more")
 	// ErrLost says that a container which may have run is gone, and with it how
 	// it ended.
-	ErrLost = errors.New("its container is gone, and with it how it ended: somebody has removed it")
+	ErrLost = errors.New("its container is gone, and with it how it ended")
 )
 
 // Container is one task's. Its methods may be called side by side; Open and

@@ -1,11 +1,15 @@
 package docker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +20,7 @@ import (
 // end waits for the end, whatever happens to the engine meanwhile.
 func (c *Container) end(runs func()) (exit record.Exit, err error) {
 	code, known := 0, false // what a wait has told
+	ran := c.opened         // or it was seen to
 	err = patiently(c.ctx, func() error {
 		for {
 			d, err := c.x.engine.inspect(c.ctx, c.id())
@@ -30,12 +35,15 @@ func (c *Container) end(runs func()) (exit record.Exit, err error) {
 				return wrongAnswer(err)
 			case d.State.Running:
 				runs()
-				if code, err = c.x.engine.wait(c.ctx, c.id()); err == nil {
+				ran = true
+				if code, err = c.wait(); err == nil {
 					known = true
-				} else if !refused(err, http.StatusNotFound) {
+				} else if !errors.Is(err, errLook) && !refused(err, http.StatusNotFound) {
 					return wrongAnswer(err)
 				}
 				continue
+			case d.State.StartedAt.IsZero() && ran:
+				return wrongAnswer(c.orphaned())
 			case d.State.StartedAt.IsZero():
 				exit, err = c.unstarted(d.State)
 				return wrongAnswer(err)
@@ -48,6 +56,61 @@ func (c *Container) end(runs func()) (exit record.Exit, err error) {
 		}
 	})
 	return exit, err
+}
+
+var (
+	errLook     = errors.New("it is time to look at the container again")
+	errOrphaned = fmt.Errorf("%w: the engine died when it started, and lost sight of it; what was left of it is killed", ErrLost)
+)
+
+// wait returns the exit code, or errLook after a while: an engine that died
+// while it started a container may say for a moment that it runs, and then
+// forget that for good.
+func (c *Container) wait() (int, error) {
+	ctx, cancel := context.WithTimeoutCause(c.ctx, c.x.look, errLook)
+	defer cancel()
+	return c.x.engine.wait(ctx, c.id())
+}
+
+// orphaned ends a container of which its engine has lost sight: what runs in it
+// is nobody's any more, and would never be told of.
+func (c *Container) orphaned() error {
+	if err := c.x.engine.remove(c.ctx, c.id(), true); err != nil {
+		return err
+	}
+	c.x.log.Warn("the engine has lost sight of a container", "task", c.key, "container", c.id(), "killed", killAll(c.id()))
+	return errOrphaned
+}
+
+// killAll kills the processes in the cgroups of a container, and returns how
+// many there were.
+func killAll(container string) (killed int) {
+	all, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		panic("docker: " + err.Error()) // the pattern is good
+	}
+	for _, path := range all {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil || !inCgroup(path, container) {
+			continue
+		}
+		process, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			continue // it has ended
+		}
+		if inCgroup(path, container) && unix.PidfdSendSignal(process, unix.SIGKILL, nil, 0) == nil {
+			killed++
+		}
+		_ = unix.Close(process) // nothing was written
+	}
+	return killed
+}
+
+// inCgroup reports whether a process, by its list of them, is in a cgroup of
+// that container.
+func inCgroup(path, container string) bool {
+	groups, err := os.ReadFile(path)
+	return err == nil && strings.Contains(string(groups), container)
 }
 
 // outOfMemory asks a little longer whether a container that somebody killed was
@@ -100,10 +163,14 @@ func (c *Container) unstarted(s state) (record.Exit, error) {
 // meanwhile. Removing it without force and starting it exclude each other
 // there: a running one is not removed, and one that is being removed is not
 // started. What was started and ended in between is in the engine's memory of
-// its last events.
+// its last events. An engine that died while it started one may believe the
+// same of a container that runs.
 func (c *Container) fence() (record.Exit, error) {
 	if err := c.x.engine.remove(c.ctx, c.id(), false); err != nil {
 		return record.Exit{}, err
+	}
+	if killAll(c.id()) > 0 {
+		return record.Exit{}, errOrphaned
 	}
 	return c.remembered(true)
 }
@@ -139,7 +206,7 @@ func (c *Container) remembered(unstarted bool) (record.Exit, error) {
 	case ended:
 		return exit, nil
 	case started || !unstarted:
-		return record.Exit{}, ErrLost
+		return record.Exit{}, fmt.Errorf("%w: somebody has removed it", ErrLost)
 	default:
 		return record.Exit{Never: true, Time: time.Now().UTC()}, nil
 	}

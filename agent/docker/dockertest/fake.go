@@ -162,6 +162,15 @@ func (f *Fake) event(c *fakeContainer, action string, attributes map[string]stri
 	return map[string]any{"Action": action, "id": c.id, "Actor": map[string]any{"ID": c.id, "Attributes": attributes}, "timeNano": time.Now().UnixNano()}
 }
 
+// LoseSight makes the engine forget that a container was started.
+func (f *Fake) LoseSight(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.containers[id]; c != nil {
+		c.state = "created"
+	}
+}
+
 // Restart makes the engine forget its last events.
 func (f *Fake) Restart() {
 	f.mu.Lock()
