@@ -34,8 +34,8 @@ type Container struct {
 	never  bool          // it was given up by Abandon
 	failed error         // of Open: the engine could not start it
 	live   io.ReadCloser // what it writes, from its first byte on; nil: adopted
-	broke  time.Time     // when live broke off for the death of the engine; zero: it did not
-	aside  [2]int64      // bytes of the files that came before that
+	broke  place         // where live broke off; zero once that is of no interest
+	from   place         // from where on the files follow the log; zero: from the beginning
 	force  atomic.Bool   // the order is to kill
 	orders chan struct{} // there is an order
 }
