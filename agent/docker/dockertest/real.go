@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -215,7 +216,12 @@ func (r *Real) CleanUp(label string) {
 
 // Processes counts the host's processes that have a word which begins like that
 // in their command line.
-func Processes(t testing.TB, word string) (n int) {
+func Processes(t testing.TB, word string) int {
+	t.Helper()
+	return len(pids(t, word))
+}
+
+func pids(t testing.TB, word string) (found []int) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -223,9 +229,12 @@ func Processes(t testing.TB, word string) (n int) {
 	}
 	for _, path := range all {
 		data, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(data, []byte("\x00"+word)) { // it may have ended meanwhile
-			n++
+		if err != nil || !bytes.Contains(data, []byte("\x00"+word)) {
+			continue // it may have ended meanwhile
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			found = append(found, pid)
 		}
 	}
-	return n
+	return found
 }
