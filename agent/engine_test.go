@@ -116,3 +116,31 @@ func TestEngineRestarts(t *testing.T) {
 		})
 	}
 }
+
+// TestEngineDiesInAStart kills an engine while it starts a container, which it
+// may have lost sight of when it is back: the task ends all the same, and
+// nothing of it runs on.
+func TestEngineDiesInAStart(t *testing.T) {
+	o := dockertest.Start(t, true)
+	image := o.Image("ringmaster-dies")
+	m, dir := newMaster(t), folder(t)
+	run(t, onOwn(t, m, dir, o))
+	l, _ := m.welcome("a1", 1)
+	for n := range 3 {
+		id := offers.TaskID(fmt.Sprint("t", n))
+		l.launch(1, inImage(id, image, "line=starts", "mark=4715", "sleep=5s", "exit=5"))
+		await(t, filepath.Join(sandboxOf(dir, id), "starts"))
+		o.Down(syscall.SIGKILL)
+		o.Up()
+		s := l.end(id)
+		lost := s.Reason == offers.ReasonContainerLost
+		if s.State != offers.Failed || !lost && (s.ExitCode == nil || *s.ExitCode != 5) {
+			t.Errorf("%+v", s)
+		}
+		if starts := read(t, dir, id, "starts"); starts != "line\n" {
+			t.Errorf("it starts %q", starts)
+		}
+		eventually(t, "it runs on", func() bool { return dockertest.Processes(t, "mark=4715") == 0 })
+	}
+	eventually(t, "containers are left", func() bool { return len(o.Labelled(labelOf(dir))) == 0 })
+}

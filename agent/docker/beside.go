@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -130,8 +129,7 @@ func (c *Container) slay(id string) error {
 		return fmt.Errorf("open process %d: %w", one.Pid, err)
 	}
 	defer unix.Close(process) //nolint:errcheck // nothing was written
-	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", one.Pid))
-	if err != nil || !strings.Contains(string(groups), c.id()) {
+	if !inCgroup(fmt.Sprintf("/proc/%d/cgroup", one.Pid), c.id()) {
 		return errors.New("the engine numbers processes differently from the agent")
 	}
 	if err := unix.Kill(-one.Pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {

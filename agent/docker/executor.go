@@ -37,10 +37,11 @@ const (
 
 // Config is what an executor is made of.
 type Config struct {
-	Socket string   // of the engine; "" means DefaultSocket
-	Owner  string   // tells this agent's containers from all others on the engine
-	Most   int      // containers created or started at once; 0 means 8
-	Specs  []string // folders with specifications of devices; none means /etc/cdi and /var/run/cdi
+	Socket string        // of the engine; "" means DefaultSocket
+	Owner  string        // tells this agent's containers from all others on the engine
+	Most   int           // containers created or started at once; 0 means 8
+	Look   time.Duration // how often a container that runs is looked at, beside waiting for it; 0 means 10 s
+	Specs  []string      // folders with specifications of devices; none means /etc/cdi and /var/run/cdi
 	Logger hclog.Logger
 }
 
@@ -49,6 +50,7 @@ type Executor struct {
 	engine *engine
 	owner  string
 	specs  []string
+	look   time.Duration
 	turns  chan struct{} // one token for each container that is being created or started
 	log    hclog.Logger
 
@@ -64,10 +66,13 @@ func New(c Config) *Executor {
 	if c.Most <= 0 {
 		c.Most = 8
 	}
+	if c.Look <= 0 {
+		c.Look = 10 * time.Second
+	}
 	if len(c.Specs) == 0 {
 		c.Specs = cdi.DefaultSpecDirs
 	}
-	return &Executor{specs: c.Specs, engine: newEngine(c.Socket), owner: c.Owner, turns: make(chan struct{}, c.Most), log: c.Logger, left: map[leftover]time.Time{}}
+	return &Executor{specs: c.Specs, look: c.Look, engine: newEngine(c.Socket), owner: c.Owner, turns: make(chan struct{}, c.Most), log: c.Logger, left: map[leftover]time.Time{}}
 }
 
 // Answers returns nil when an engine listens that can be spoken to.

@@ -312,3 +312,19 @@ func TestRebooted(t *testing.T) {
 		}
 	}
 }
+
+// TestEngineLosesSight is of an engine that died while it started a container,
+// and believes for a moment that it runs, and then that it never did.
+func TestEngineLosesSight(t *testing.T) {
+	f := dockertest.NewFake(t, "x")
+	x := docker.New(docker.Config{Socket: f.Socket, Owner: "o", Look: 50 * time.Millisecond, Logger: hclog.NewNullLogger()})
+	c := prepare(t, x, specOf(t, "x", offers.PullNever))
+	c.Open()
+	exit, err := c.Wait(func() { f.LoseSight(c.Identity().Container); f.Restart() })
+	if !errors.Is(err, docker.ErrLost) || exit.Never {
+		t.Errorf("%+v %v", exit, err)
+	}
+	if left := f.Seen().Left; len(left) != 0 {
+		t.Errorf("left are %v", left)
+	}
+}

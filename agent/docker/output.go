@@ -113,9 +113,18 @@ func (o *output) copy(in frames) error {
 	}
 }
 
+// place is a time and how long the files were then.
+type place struct {
+	at    time.Time
+	sizes [2]int64
+}
+
 // transfer brings the sandbox up to what the container has written.
 func (c *Container) transfer(ctx context.Context, follow bool) error {
-	log, err := c.x.engine.logs(ctx, c.id(), c.broke, follow)
+	if err := c.resume(ctx); err != nil {
+		return err
+	}
+	log, err := c.x.engine.logs(ctx, c.id(), c.from.at, follow)
 	if err != nil {
 		return wrongAnswer(err)
 	}
@@ -124,7 +133,7 @@ func (c *Container) transfer(ctx context.Context, follow bool) error {
 }
 
 func (c *Container) write(ctx context.Context, log io.Reader) error {
-	o, err := openOutput(c.sandbox, c.aside)
+	o, err := openOutput(c.sandbox, c.from.sizes)
 	if err != nil {
 		return err
 	}
@@ -142,7 +151,7 @@ func (c *Container) follow(ctx context.Context) {
 		stop()
 		_ = c.live.Close() // a task must not wait for somebody who does not read
 		if err == nil || errors.Is(err, ErrAway) {
-			err = c.resume(ctx, time.Now())
+			c.broke, err = c.here()
 		}
 		c.lament(ctx, err)
 	}
@@ -159,26 +168,38 @@ func (c *Container) follow(ctx context.Context) {
 	}
 }
 
+// here returns now.
+func (c *Container) here() (place, error) {
+	o, err := openOutput(c.sandbox, [2]int64{})
+	if err != nil {
+		return place{}, err
+	}
+	return place{time.Now(), o.skip}, o.Close()
+}
+
 // resume finds out from where the log goes on after what came through a stream
 // that broke off. The log of an engine that goes on has all of it in the end.
 // One that died took along what it had sent and not yet logged, such as the
 // beginning of a line: then what its successor logs is all new. It is another
-// engine if it remembers nothing from before the break.
-func (c *Container) resume(ctx context.Context, broke time.Time) error {
-	var past []event
-	err := patiently(ctx, func() (err error) {
-		past, err = c.x.engine.history(ctx, "")
-		return wrongAnswer(err)
-	})
-	if err != nil || slices.ContainsFunc(past, func(e event) bool { return time.Unix(0, e.Time).Before(broke) }) {
+// engine if it remembers nothing from before the break. One that is about to end
+// still remembers, so the question stays until something has come from a log.
+func (c *Container) resume(ctx context.Context) error {
+	if c.broke.at.IsZero() {
+		return nil
+	}
+	now, err := c.here()
+	if err != nil || now.sizes != c.broke.sizes {
+		c.broke = place{}
 		return err
 	}
-	o, err := openOutput(c.sandbox, c.aside)
+	past, err := c.x.engine.history(ctx, "")
 	if err != nil {
-		return err
+		return wrongAnswer(err)
 	}
-	c.broke, c.aside = broke, o.skip
-	return o.Close()
+	if !slices.ContainsFunc(past, func(e event) bool { return time.Unix(0, e.Time).Before(c.broke.at) }) {
+		c.from, c.broke = c.broke, place{}
+	}
+	return nil
 }
 
 // drain transfers what is left once the container has ended: an engine may end

@@ -120,6 +120,9 @@ func (o *Own) clear() {
 		_ = p.Process.Signal(syscall.SIGTERM) // as above
 		_ = p.Wait()
 	}
+	for _, pid := range pids(o.t, o.at("under")) { // shims of what an engine that was killed has lost sight of
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
 	_ = unix.Unmount(o.at("data"), unix.MNT_DETACH) // an engine that was killed leaves it mounted
 	if err := errors.Join(o.said.Close(), os.RemoveAll(o.dir)); err != nil {
 		o.t.Error(err)

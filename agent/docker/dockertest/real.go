@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -118,11 +119,8 @@ func (r *Real) Program() string {
 	return path
 }
 
-var images atomic.Int64
-
-// Image makes an image of the program alone, with those lines of a Dockerfile,
-// and returns its name, which no other test has. It goes with the test.
-func (r *Real) Image(name string, lines ...string) string {
+// archive returns the files of Image.
+func (r *Real) archive() []byte {
 	r.t.Helper()
 	code, err := os.ReadFile(r.Program())
 	if err != nil {
@@ -148,9 +146,18 @@ func (r *Real) Image(name string, lines ...string) string {
 	if err := w.Close(); err != nil {
 		r.t.Fatal(err)
 	}
+	return archive.Bytes()
+}
+
+var images atomic.Int64
+
+// Image makes an image of the program alone, with those lines of a Dockerfile,
+// and returns its name, which no other test has. It goes with the test.
+func (r *Real) Image(name string, lines ...string) string {
+	r.t.Helper()
 	tag := fmt.Sprintf("test%d-%d", os.Getpid(), images.Add(1))
 	query := url.Values{"fromSrc": {"-"}, "repo": {name}, "tag": {tag}, "changes": append([]string{`ENTRYPOINT ["/busy"]`}, lines...)}
-	if status := r.Do(http.MethodPost, "/images/create", query, &archive, nil); status != http.StatusOK {
+	if status := r.Do(http.MethodPost, "/images/create", query, bytes.NewReader(r.archive()), nil); status != http.StatusOK {
 		r.t.Fatalf("the image can't be imported: %d", status)
 	}
 	r.t.Cleanup(func() { r.Do(http.MethodDelete, "/images/"+name+":"+tag, url.Values{"force": {"true"}}, nil, nil) })
@@ -209,7 +216,12 @@ func (r *Real) CleanUp(label string) {
 
 // Processes counts the host's processes that have a word which begins like that
 // in their command line.
-func Processes(t testing.TB, word string) (n int) {
+func Processes(t testing.TB, word string) int {
+	t.Helper()
+	return len(pids(t, word))
+}
+
+func pids(t testing.TB, word string) (found []int) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -217,9 +229,12 @@ func Processes(t testing.TB, word string) (n int) {
 	}
 	for _, path := range all {
 		data, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(data, []byte("\x00"+word)) { // it may have ended meanwhile
-			n++
+		if err != nil || !bytes.Contains(data, []byte("\x00"+word)) {
+			continue // it may have ended meanwhile
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			found = append(found, pid)
 		}
 	}
-	return n
+	return found
 }

@@ -71,6 +71,7 @@ func do(verb, value string) error {
 	case "need": // a file, or fails
 		_, err := os.Stat(in(value))
 		return err
+	case "mark": // tells its process from others'
 	case "open": // a file, to read
 		f, err := os.Open(in(value))
 		if err == nil {
