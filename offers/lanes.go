@@ -28,19 +28,19 @@ func (p Packed) Have(n int, x uint64) bool {
 	tops := ones << (p.Bits - 1)
 	want := ones * x
 	low := want &^ tops
+	if n == 1 { // by far the most asked; no branch depends on what the devices have
+		some := uint64(0)
+		for _, word := range p.Words {
+			some |= word&^want | ^(word^want)&((word|tops)-low)
+		}
+		return some&tops != 0
+	}
+	have := 0
 	for _, word := range p.Words {
 		lower := (word | tops) - low // a lane keeps its top bit where its lower bits suffice
-		enough := (word&^want | ^(word^want)&lower) & tops
-		if n--; enough == 0 {
-			n++
-		} else if enough &= enough - 1; enough != 0 {
-			n -= bits.OnesCount64(enough)
-		}
-		if n <= 0 {
-			return true
-		}
+		have += bits.OnesCount64((word&^want | ^(word^want)&lower) & tops)
 	}
-	return false
+	return have >= n
 }
 
 // Minus returns p - q, device by device, where no device of q has more than
