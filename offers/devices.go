@@ -83,13 +83,22 @@ type ClassRoom struct {
 	unit  int64  // bytes
 }
 
-// free returns the bytes of device i that can be given.
-func (c *ClassRoom) free(i int) int64 {
+// Free returns the bytes of device i that can be given.
+func (c *ClassRoom) Free(i int) int64 {
 	free := c.Devices[i].Capacity - c.Used[i]
 	if c.Away != nil {
 		free -= c.Away[i]
 	}
 	return max(0, free)
+}
+
+// overdrawn reports whether more of device i is held and withheld than it has.
+func (c *ClassRoom) overdrawn(i int) bool {
+	used := c.Used[i]
+	if c.Away != nil {
+		used += c.Away[i]
+	}
+	return used > c.Devices[i].Capacity
 }
 
 // idle reports whether device i is wholly free.
@@ -112,7 +121,7 @@ func (c *ClassRoom) Idle() int64 {
 func (c *ClassRoom) LargestSlice() int64 {
 	var most int64
 	for i := range c.Devices {
-		most = max(most, c.free(i))
+		most = max(most, c.Free(i))
 	}
 	return most
 }
@@ -123,7 +132,7 @@ func (c *ClassRoom) fits(i int, ask DeviceAsk) bool {
 		return c.idle(i)
 	}
 	memory, share := ask.slice(c.Devices[i].Capacity)
-	return memory <= c.free(i) && c.Shares[i]+share <= FullShare
+	return memory <= c.Free(i) && c.Shares[i]+share <= FullShare
 }
 
 // Fits reports whether Bind would succeed.
@@ -177,7 +186,7 @@ func (c *ClassRoom) Bind(ask DeviceAsk, policy Policy) ([]Grant, bool) {
 // take adds (sign 1) or gives back (sign -1) grants.
 func (c *ClassRoom) take(grants []Grant, sign int64) {
 	for _, g := range grants {
-		if i := c.position(g); i >= 0 {
+		if i := c.Position(g); i >= 0 {
 			c.Used[i] += sign * g.Memory
 			c.Shares[i] += sign * g.Share
 			c.mark(i)
@@ -185,9 +194,9 @@ func (c *ClassRoom) take(grants []Grant, sign int64) {
 	}
 }
 
-// position finds the granted device by its id, normally where its index says;
+// Position finds the granted device by its id, normally where its index says;
 // -1 when the agent has it no more.
-func (c *ClassRoom) position(g Grant) int {
+func (c *ClassRoom) Position(g Grant) int {
 	if g.Index >= 0 && g.Index < len(c.Devices) && c.Devices[g.Index].ID == g.ID {
 		return g.Index
 	}
@@ -207,7 +216,7 @@ func (c *ClassRoom) holds(grants []Grant) bool {
 				share += other.Share
 			}
 		}
-		if memory > c.free(g.Index) || c.Shares[g.Index]+share > FullShare {
+		if memory > c.Free(g.Index) || c.Shares[g.Index]+share > FullShare {
 			return false
 		}
 	}

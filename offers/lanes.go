@@ -81,7 +81,7 @@ func newClassRoom(class DeviceClass) ClassRoom {
 // mark brings the packed form of device i up to date.
 func (c *ClassRoom) mark(i int) {
 	if c.lanes.Bits > 0 {
-		c.lanes.set(i, uint64((c.free(i)+c.unit-1)/c.unit))
+		c.lanes.set(i, uint64((c.Free(i)+c.unit-1)/c.unit))
 	}
 }
 

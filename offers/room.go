@@ -244,7 +244,7 @@ func (r *Room) Rest() Holding {
 	for i := range r.classes {
 		c := &r.classes[i]
 		for d, dev := range c.Devices {
-			free, share := c.free(d), max(0, FullShare-c.Shares[d])
+			free, share := c.Free(d), max(0, FullShare-c.Shares[d])
 			if free <= 0 {
 				continue
 			}
@@ -279,11 +279,11 @@ func (r *Room) Withhold(class string, away []int64) bool {
 func (r *Room) Overdrawn(h Holding) bool {
 	for name, grants := range h.Devices {
 		c := r.Class(name)
-		if c == nil || c.Away == nil {
+		if c == nil {
 			continue
 		}
 		for _, g := range grants {
-			if i := c.position(g); i >= 0 && c.Used[i]+c.Away[i] > c.Devices[i].Capacity {
+			if i := c.Position(g); i >= 0 && c.overdrawn(i) {
 				return true
 			}
 		}

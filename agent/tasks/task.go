@@ -32,6 +32,7 @@ type Progress struct {
 	Overran bool             // its max_runtime has passed
 	Doom    *Doom            // set once the agent ends it for its own fault
 	Healthy *bool            // how its last health check that counts went; nil before
+	Ailing  string           // what it was last told about devices of it that are unwell
 	Orphan  bool             // the masters have forgotten it: it ends without reports
 	Serial  int              // of the last report
 	Reports []Report         // not acknowledged, oldest first

@@ -64,6 +64,7 @@ type agent struct {
 	fair    []int64 // its part of Matcher.free while it is offered
 	grew    bool    // stands in Matcher.grown
 	tasks   map[offers.TaskRef]*task
+	use     map[string]Use // of its device classes, as it reports; nil: nothing yet
 }
 
 // task is a launch that holds room.
@@ -71,6 +72,7 @@ type task struct {
 	ref     offers.TaskRef
 	agent   *agent
 	holding offers.Holding
+	heard   bool // its agent has taken the launch
 }
 
 // New builds the matcher of a term from what is replicated: all agents, not
@@ -187,6 +189,7 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 		for _, t := range a.tasks {
 			a.room.Claim(t.holding)
 		}
+		m.withhold(a)
 	}
 	m.place(a)
 }
@@ -226,6 +229,9 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 	delete(t.agent.tasks, ref)
 	t.agent.room.Give(t.holding)
 	m.charge(ref.Framework, t.agent, &t.holding, -1, false)
+	if t.agent.use != nil && len(t.holding.Devices) > 0 {
+		m.withhold(t.agent)
+	}
 	m.moved(t.agent)
 }
 
@@ -363,7 +369,7 @@ func (m *Matcher) addFree(a *agent) {
 		c := &classes[i]
 		at := scalars + m.kinds.class(c.Name)
 		for d := range c.Devices {
-			a.fair[at] += c.Devices[d].Capacity - c.Used[d]
+			a.fair[at] += c.Free(d)
 		}
 	}
 	for k, n := range a.fair {

@@ -1,0 +1,59 @@
+package lead
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// devicesKnown takes what an agent said of devices when it registered: what its
+// tasks hold, and what it uses.
+func (c *Core) devicesKnown(s *Agent) {
+	for _, ref := range slices.SortedFunc(maps.Keys(s.known), compareRefs) {
+		t := s.known[ref]
+		if t.State.Terminal() {
+			continue
+		}
+		c.bound(ref, t.Holding.Devices)
+		c.match.TaskHeard(ref)
+	}
+	if s.usage == nil {
+		s.usage = new(wire.Usage)
+	}
+	c.devicesReported(s, s.usage)
+}
+
+// devicesReported takes a report of the use of devices. It is believed as far
+// as it can be read; one of a connection that is not registered is late.
+func (c *Core) devicesReported(s *Agent, m *wire.Usage) {
+	a := c.state().Agent(s.id)
+	if a == nil {
+		return
+	}
+	for s.handled < m.Handled && len(s.sent) > 0 {
+		c.match.TaskHeard(s.sent[0])
+		s.sent = s.sent[1:]
+		s.handled++
+	}
+	uses := make(map[string]match.Use, len(m.Classes))
+	for _, name := range slices.Sorted(maps.Keys(m.Classes)) {
+		class := m.Classes[name]
+		used, err := class.Amounts(len(a.Total.Class(name)))
+		if err != nil {
+			refuse(s.peer, offers.Errorf(offers.BadMessage, "usage: %.64s: %s", name, err), "")
+			continue
+		}
+		uses[name] = match.Use{Used: used, Unit: class.Unit, Unwell: class.Unwell}
+	}
+	c.match.DevicesReported(s.id, uses)
+}
+
+// bound takes the devices that an agent says it has bound for a task.
+func (c *Core) bound(ref offers.TaskRef, devices map[string][]offers.Grant) {
+	if c.match.Rebound(ref, devices) {
+		c.note("an agent bound other devices than it was counted on", "task", ref.String())
+	}
+}
