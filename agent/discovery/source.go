@@ -166,9 +166,10 @@ func (p *program) kill() { _ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL) }
 
 // Moments that a program has: to end once its output has, and to die.
 const (
-	farewell = time.Second
-	dying    = 5 * time.Second
-	lookEach = 5 * time.Millisecond
+	farewell  = time.Second
+	dying     = 5 * time.Second
+	lookEach  = 5 * time.Millisecond
+	lastWords = 100 * time.Millisecond
 )
 
 // wait waits for the program's end and says what was wrong with it. It polls,
@@ -187,6 +188,8 @@ func (p *program) wait(ctx context.Context) error {
 		case pid > 0:
 			p.kill() // what it left behind in its group
 			_ = p.cmd.Process.Release()
+			_ = p.errs.SetReadDeadline(time.Now().Add(lastWords)) // a child of it may hold the other end for ever
+			p.work.Wait()
 			return p.ended(status)
 		}
 		past := time.Since(began)
