@@ -18,6 +18,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent/artifact"
 	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
+	"github.com/ringmaster-project/ringmaster/agent/discovery"
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
 	"github.com/ringmaster-project/ringmaster/agent/limits"
 	"github.com/ringmaster-project/ringmaster/agent/process"
@@ -33,13 +34,13 @@ type Agent struct {
 	// static after Open
 	config    Config
 	log       hclog.Logger
-	self      offers.Agent // without its id
 	listener  net.Listener
 	lock      *os.File
 	limits    *limits.Limits
 	executor  *process.Executor
 	artifacts *artifact.Store
 	sandboxes *sandbox.Store
+	declared  inventory.Declared
 	adopted   []tasks.Known // whose shims are to be found again
 
 	// shared
@@ -55,6 +56,9 @@ type Agent struct {
 	keptWhole  sync.Once // the warning that logs are not kept short
 
 	// owned by the loop
+	self      offers.Agent // without its id
+	sources   []*source
+	census    discovery.Census
 	store     *checkpoint.Store
 	machine   *tasks.Machine
 	preparing map[offers.TaskRef]context.CancelCauseFunc
@@ -85,6 +89,8 @@ func Open(c Config) (*Agent, error) {
 	a.ending, a.end = context.WithCancelCause(context.Background())
 	if err := a.setUp(); err != nil {
 		a.end(err)
+		close(a.stopped)
+		a.work.Wait()
 		a.release()
 		return nil, fmt.Errorf("agent: %w", err)
 	}
@@ -104,11 +110,11 @@ func (a *Agent) setUp() error {
 	if err := a.lockFolder(); err != nil {
 		return err
 	}
-	declared, err := inventory.Parse(a.config.Resources)
-	if err != nil {
+	if a.declared, err = inventory.Parse(a.config.Resources); err != nil {
 		return err
 	}
-	total, err := declared.Complete(dir)
+	a.discover()
+	total, err := a.declared.Complete(dir, a.census.Classes())
 	if err != nil {
 		return fmt.Errorf("resources: %w", err)
 	}
@@ -177,7 +183,7 @@ func (a *Agent) introduce(total offers.Inventory) error {
 	}
 	a.self = offers.Agent{
 		Name: a.config.Name, Host: host, Address: a.Address(), Secure: a.config.Door.Secure(),
-		Attributes: a.config.Attributes, Total: total, Policies: a.config.Policies,
+		Attributes: a.attributes(), Total: total, Policies: a.config.Policies,
 		Version: a.config.Version, BootID: boot, Started: time.Now().UTC(),
 	}
 	return a.self.Validate()

@@ -25,6 +25,7 @@ func (a *Agent) recover(now time.Time) error {
 	}
 	a.identify(content.Known)
 	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Policies: a.config.Policies, Host: a.self.Host}, content.Meta)
+	a.machine.Unwell(a.census.Unwell(), now)
 	a.machine.Restore(content.Known, now)
 	a.id = content.Meta.Agent
 	keep, known := map[string]bool{}, map[offers.TaskRef]bool{}

@@ -48,6 +48,7 @@ type settings struct {
 	resources  string
 	attributes map[string]string
 	policies   map[string]offers.Policy // by class; "" is the default for all
+	plugins    []string                 // programs that find devices
 	roots      []string                 // that file URIs of artifacts may read
 	cache      int64                    // bytes of artifacts; 0 is the agent's default
 	logSize    int64
@@ -227,14 +228,16 @@ func kindName(k string) bool {
 	return strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
-func artifactRoots(s *settings, folders []string) error {
-	for _, f := range folders {
-		if !filepath.IsAbs(f) {
-			return fmt.Errorf("%q is not an absolute path", f)
+func absolutePaths(into func(*settings) *[]string) func(*settings, []string) error {
+	return func(s *settings, paths []string) error {
+		for _, path := range paths {
+			if !filepath.IsAbs(path) {
+				return fmt.Errorf("%q is not an absolute path", path)
+			}
 		}
+		*into(s) = paths
+		return nil
 	}
-	s.roots = folders
-	return nil
 }
 
 func logSize(s *settings, text string) error {

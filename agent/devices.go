@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/agent/discovery"
+)
+
+// firstDevices is how long an agent waits for its sources of devices before it
+// goes on without those that have said nothing yet.
+const firstDevices = 15 * time.Second
+
+// source is one program that finds devices, owned by the loop (before it runs,
+// by Open).
+type source struct {
+	discovery.Source
+	answered bool   // it has said something, or failed
+	failing  string // what is wrong with it now
+}
+
+// discover starts the sources and waits a moment for the first word of each.
+func (a *Agent) discover() {
+	for _, path := range a.config.DevicePlugins {
+		a.sources = append(a.sources, &source{Source: discovery.Source{Path: path}})
+	}
+	for i, s := range a.sources {
+		a.work.Go(func() {
+			s.Run(a.ending, func(r discovery.Report, err error) { a.post(func() { a.found(i, r, err) }) })
+		})
+	}
+	patience := time.After(firstDevices)
+	for slices.ContainsFunc(a.sources, func(s *source) bool { return !s.answered }) {
+		select {
+		case do := <-a.inbox:
+			do()
+		case <-patience:
+			a.log.Warn("not all sources of devices have answered; what they find later counts from then on")
+			return
+		}
+	}
+}
+
+// found takes what a source says, in the loop. What is wrong with it is logged
+// when it begins and when it ends; until then its last good report stands.
+func (a *Agent) found(i int, r discovery.Report, err error) {
+	s := a.sources[i]
+	s.answered = true
+	if err != nil {
+		if s.failing != err.Error() {
+			a.log.Warn("a source of devices fails; what it found before stands", "program", s.Path, "error", err)
+		}
+		s.failing = err.Error()
+		return
+	}
+	if s.failing != "" {
+		a.log.Info("a source of devices is well again", "program", s.Path)
+		s.failing = ""
+	}
+	r.Devices = slices.DeleteFunc(r.Devices, func(f discovery.Found) bool { return a.declared.Names(f.Class) })
+	changed := a.census.Take(i, r)
+	if a.machine == nil {
+		return
+	}
+	if changed {
+		a.resize()
+	}
+	a.machine.Unwell(a.census.Unwell(), time.Now())
+}
+
+// resize goes on with other devices: the masters learn of them by a new
+// registration.
+func (a *Agent) resize() {
+	total := a.declared.WithFound(a.self.Total, a.census.Classes())
+	if err := total.Validate(); err != nil {
+		a.log.Error("what was found can't be offered", "error", err)
+		return
+	}
+	a.self.Total, a.self.Attributes = total, a.attributes()
+	a.machine.Resize(total, time.Now())
+	a.log.Info("the devices of this host have changed")
+	if a.session != nil {
+		a.session.link.End("its devices have changed") // the connector notices, closes it and goes on
+	}
+}
+
+// attributes returns what constraints see: what the operator said stands above
+// what was found.
+func (a *Agent) attributes() map[string]string {
+	out := a.census.Attributes()
+	maps.Copy(out, a.config.Attributes)
+	return out
+}
