@@ -22,6 +22,7 @@ type Config struct {
 	HTTP             string                   // where it serves its sandboxes; "" means 127.0.0.1:0
 	Resources        string                   // declared, see agent/inventory; what is not named is detected
 	Attributes       map[string]string        // what constraints see
+	NVIDIA           string                   // path of a program that asks NVIDIA's driver; "" means the embedded one, where that driver is
 	DevicePlugins    []string                 // programs that find devices, see agent/discovery
 	Policies         map[string]offers.Policy // how devices are bound, by class; "" for all
 	Version          string                   // of the program

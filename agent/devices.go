@@ -2,6 +2,7 @@ package agent
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 // firstDevices is how long an agent waits for its sources of devices before it
 // goes on without those that have said nothing yet.
 const firstDevices = 15 * time.Second
+
+// gpuClass is the class of NVIDIA's devices.
+const gpuClass = "gpu"
 
 // source is one program that finds devices, owned by the loop (before it runs,
 // by Open).
@@ -22,7 +26,11 @@ type source struct {
 
 // discover starts the sources and waits a moment for the first word of each.
 func (a *Agent) discover() {
-	for _, path := range a.config.DevicePlugins {
+	paths := a.config.DevicePlugins
+	if helper := a.helper(); helper != "" {
+		paths = append([]string{helper}, paths...)
+	}
+	for _, path := range paths {
 		a.sources = append(a.sources, &source{Source: discovery.Source{Path: path}})
 	}
 	for i, s := range a.sources {
@@ -40,6 +48,19 @@ func (a *Agent) discover() {
 			return
 		}
 	}
+}
+
+// helper returns the program that asks NVIDIA's driver, "" where it has nothing
+// to ask, or nothing that is to be offered.
+func (a *Agent) helper() string {
+	if a.config.NVIDIA != "" || a.declared.Names(gpuClass) || !discovery.HasNVIDIA() {
+		return a.config.NVIDIA
+	}
+	path, err := discovery.Helper(filepath.Join(a.config.DataDir, "bin"))
+	if err != nil {
+		a.log.Warn("this host's GPUs are not offered", "error", err)
+	}
+	return path
 }
 
 // found takes what a source says, in the loop. What is wrong with it is logged

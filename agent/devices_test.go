@@ -31,7 +31,9 @@ func newPlugin(t testing.TB, devices ...string) *plugin {
 	return p
 }
 
-func (p *plugin) report(devices ...string) { p.says(`{"devices":[` + strings.Join(devices, ",") + `]}`) }
+func (p *plugin) report(devices ...string) {
+	p.says(`{"devices":[` + strings.Join(devices, ",") + `]}`)
+}
 
 func (p *plugin) says(text string) {
 	p.t.Helper()
