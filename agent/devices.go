@@ -20,8 +20,9 @@ const gpuClass = "gpu"
 // by Open).
 type source struct {
 	discovery.Source
-	answered bool   // it has said something, or failed
-	failing  string // what is wrong with it now
+	answered bool          // it has said something, or failed
+	failing  string        // what is wrong with it now
+	above    map[int][]int // the processes above those of its last report
 }
 
 // discover starts the sources and waits a moment for the first word of each.
@@ -35,7 +36,10 @@ func (a *Agent) discover() {
 	}
 	for i, s := range a.sources {
 		a.work.Go(func() {
-			s.Run(a.ending, func(r discovery.Report, err error) { a.post(func() { a.found(i, r, err) }) })
+			s.Run(a.ending, func(r discovery.Report, err error) {
+				above := lineages(r)
+				a.post(func() { a.found(i, r, above, err) })
+			})
 		})
 	}
 	patience := time.After(firstDevices)
@@ -65,7 +69,8 @@ func (a *Agent) helper() string {
 
 // found takes what a source says, in the loop. What is wrong with it is logged
 // when it begins and when it ends; until then its last good report stands.
-func (a *Agent) found(i int, r discovery.Report, err error) {
+// above names the processes above those that use devices.
+func (a *Agent) found(i int, r discovery.Report, above map[int][]int, err error) {
 	s := a.sources[i]
 	s.answered = true
 	if err != nil {
@@ -88,6 +93,8 @@ func (a *Agent) found(i int, r discovery.Report, err error) {
 		a.resize()
 	}
 	a.machine.Unwell(a.census.Unwell(), time.Now())
+	s.above = above
+	a.measure()
 }
 
 // resize goes on with other devices: the masters learn of them by a new

@@ -31,6 +31,18 @@ type Process struct {
 	Memory int64 `json:"memory"` // bytes
 }
 
+// PIDs returns every process that uses a device's memory, each once.
+func (r Report) PIDs() []int {
+	var out []int
+	for _, f := range r.Devices {
+		for _, p := range f.Processes {
+			out = append(out, p.PID)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // wireReport and wireDevice are a report as it is written, see the package.
 type wireReport struct {
 	Devices []wireDevice `json:"devices"`

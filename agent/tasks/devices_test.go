@@ -133,3 +133,46 @@ func TestResize(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOveruse: a task that uses more of a device than it was given is warned
+// once, and ended if it does not stop; one that stops in time begins anew.
+func TestOveruse(t *testing.T) {
+	m := fresh(t)
+	onGPU(t, m, "t", 0)
+	onGPU(t, m, "other", 1)
+	for _, task := range []offers.TaskID{"t", "other"} {
+		m.Prepared(name(task), record.Identity{PID: 1}, at(0))
+		m.Started(name(task), at(0))
+	}
+	m.Ready()
+	uses := func(device string, memory int64) map[offers.TaskRef]map[DeviceName]int64 {
+		return map[offers.TaskRef]map[DeviceName]int64{name("t"): {{"gpu", device}: memory}}
+	}
+	for _, s := range []struct {
+		second int
+		used   map[offers.TaskRef]map[DeviceName]int64
+		want   string
+	}{
+		{0, uses("gpu-0", 30), "|"},
+		{1, uses("gpu-0", 31), "changed t, | send t running device_memory"},
+		{10, uses("gpu-0", 31), "|"},
+		{11, uses("gpu-0", 30), "|"},
+		{12, uses("gpu-1", 1), "changed t, | send t running device_memory"}, // none of it is its own
+		{21, uses("gpu-1", 1), "|"},
+		{22, uses("gpu-1", 1), "changed t, | signal TERM t"},
+		{23, uses("gpu-1", 1), "|"},
+	} {
+		m.Measured(s.used, at(s.second))
+		if got := tell(m.Ready()); got != s.want {
+			t.Fatalf("second %d: %s, want %s", s.second, got, s.want)
+		}
+	}
+	m.Ended(name("t"), How{Exit: record.Exit{Code: 0}}, at(24))
+	p, _ := m.Progress(name("t"))
+	if r := p.Reports[len(p.Reports)-1]; p.State != offers.Failed || r.Reason != offers.ReasonDeviceMemory || r.Message != "it uses 1 bytes of gpu gpu-1 and was given 0" {
+		t.Errorf("it ended as %+v", r)
+	}
+	if p, _ := m.Progress(name("other")); p.State != offers.Running || len(p.Reports) != 1 {
+		t.Errorf("the other is %+v", p)
+	}
+}
