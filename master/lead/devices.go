@@ -57,3 +57,15 @@ func (c *Core) bound(ref offers.TaskRef, devices map[string][]offers.Grant) {
 		c.note("an agent bound other devices than it was counted on", "task", ref.String())
 	}
 }
+
+// fitsDevice refuses a demand for a larger part of a device than any device
+// has. A class that nobody has is waited for.
+func (c *Core) fitsDevice(d offers.Demand) error {
+	for _, class := range slices.Sorted(maps.Keys(d.Resources.Devices)) {
+		asked, largest := d.Resources.Devices[class].Memory, c.match.LargestDevice(class)
+		if largest > 0 && asked > largest {
+			return offers.Errorf(offers.BadDemand, "demand %q: devices.%s.memory: %d bytes of one device are asked, and the largest %s there is has %d", d.ID, class, asked, class, largest)
+		}
+	}
+	return nil
+}

@@ -60,6 +60,22 @@ func (m *Matcher) Rebound(ref offers.TaskRef, devices map[string][]offers.Grant)
 	return true
 }
 
+// LargestDevice returns the capacity of the largest device of a class that any
+// known agent has, also one that is away, or 0 where none has the class.
+func (m *Matcher) LargestDevice(class string) int64 {
+	if m.largest == nil || m.largestOf != m.epoch {
+		m.largest, m.largestOf = map[string]int64{}, m.epoch
+		for _, a := range m.agents {
+			for _, c := range a.room.Total().Classes {
+				for _, d := range c.Devices {
+					m.largest[c.Name] = max(m.largest[c.Name], d.Capacity)
+				}
+			}
+		}
+	}
+	return m.largest[class]
+}
+
 // sameGrants reports whether both name the same devices, wherever they stand
 // in their class.
 func sameGrants(a, b map[string][]offers.Grant) bool {

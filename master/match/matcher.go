@@ -36,10 +36,12 @@ type Matcher struct {
 	frameworks map[offers.FrameworkID]*framework
 	roles      map[offers.Role]offers.RoleSettings
 	tasks      map[offers.TaskRef]*task
-	free       []int64 // fair kinds, offerable agents
-	total      []int64 // fair kinds, counted agents
-	devices    []int64 // devices per class, counted agents
-	epoch      uint64  // counts changes of total
+	free       []int64          // fair kinds, offerable agents
+	total      []int64          // fair kinds, counted agents
+	devices    []int64          // devices per class, counted agents
+	epoch      uint64           // counts changes of total
+	largest    map[string]int64 // capacity of the largest device by class; nil: to be found out
+	largestOf  uint64           // the epoch of largest
 
 	parked   parked
 	refusals refusalHeap

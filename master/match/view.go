@@ -24,7 +24,8 @@ type AgentView struct {
 	Used    offers.Holding
 	Offered offers.Holding
 	Free    offers.Holding
-	Devices []offers.ClassRoom // use with offers in it
+	Devices []offers.ClassRoom        // use with offers in it
+	Unwell  map[string]map[int]string // why devices can't be used, by class and index, as the agent reports
 }
 
 // FrameworkView is what fair share knows of one framework.
