@@ -41,6 +41,7 @@ type Agent struct {
 	artifacts *artifact.Store
 	sandboxes *sandbox.Store
 	declared  inventory.Declared
+	hidesGPUs bool          // from tasks that hold none: GPUs are looked for
 	adopted   []tasks.Known // whose shims are to be found again
 
 	// shared

@@ -4,9 +4,11 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/discovery"
+	"github.com/ringmaster-project/ringmaster/agent/tasks"
 )
 
 // firstDevices is how long an agent waits for its sources of devices before it
@@ -29,6 +31,7 @@ type source struct {
 func (a *Agent) discover() {
 	paths := a.config.DevicePlugins
 	if helper := a.helper(); helper != "" {
+		a.hidesGPUs = true
 		paths = append([]string{helper}, paths...)
 	}
 	for _, path := range paths {
@@ -65,6 +68,18 @@ func (a *Agent) helper() string {
 		a.log.Warn("this host's GPUs are not offered", "error", err)
 	}
 	return path
+}
+
+// hide keeps the GPUs that the agent has found from a task that holds none of
+// them: programs take all that they see.
+func (a *Agent) hide(env []string, l tasks.Launch) []string {
+	if !a.hidesGPUs || len(l.Holding.Devices[gpuClass]) > 0 {
+		return env
+	}
+	env = slices.DeleteFunc(env, func(v string) bool {
+		return strings.HasPrefix(v, "CUDA_VISIBLE_DEVICES=") || strings.HasPrefix(v, "NVIDIA_VISIBLE_DEVICES=")
+	})
+	return append(env, "CUDA_VISIBLE_DEVICES=", "NVIDIA_VISIBLE_DEVICES=void")
 }
 
 // found takes what a source says, in the loop. What is wrong with it is logged

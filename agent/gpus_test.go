@@ -50,6 +50,10 @@ func TestGPUs(t *testing.T) {
 	if seen := await(t, filepath.Join(sandboxOf(dir, "greedy"), "seen")); seen != "GPU-b GPU-b GPU-b" {
 		t.Errorf("it sees %s", seen)
 	}
+	l.launch(1, offers.Task{ID: "none", Command: &offers.Command{Shell: `echo "<$CUDA_VISIBLE_DEVICES> $NVIDIA_VISIBLE_DEVICES" > seen`, Env: map[string]string{"CUDA_VISIBLE_DEVICES": "0"}}})
+	if seen := await(t, filepath.Join(sandboxOf(dir, "none"), "seen")); seen != "<> void" {
+		t.Errorf("a task without GPUs sees %s", seen)
+	}
 	// Each is a process whose parent has ended.
 	good, greedy := await(t, filepath.Join(sandboxOf(dir, "good"), "pid")), await(t, filepath.Join(sandboxOf(dir, "greedy"), "pid"))
 	uses := func(pid string, mib int) string { return fmt.Sprintf("process 1 %s %d", pid, mib) }

@@ -60,6 +60,7 @@ func (a *Agent) ask(l tasks.Launch, p *process.Process) error {
 	if err != nil {
 		return err
 	}
+	spec.Env = a.hide(spec.Env, l)
 	return p.Beside(ctx, spec)
 }
 

@@ -70,6 +70,7 @@ func (a *Agent) prepare(ctx context.Context, l tasks.Launch) (*process.Process, 
 	if err != nil {
 		return nil, record.Spec{}, err
 	}
+	spec.Env = a.hide(spec.Env, l)
 	asked := l.Task.Resources.Amounts
 	p, err := a.executor.Prepare(l.Ref().String(), limits.Need{CPUs: asked[offers.CPUs], Mem: asked[offers.Mem], Processes: maxProcesses})
 	return p, spec, err
