@@ -21,6 +21,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/discovery"
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
 	"github.com/ringmaster-project/ringmaster/agent/limits"
+	"github.com/ringmaster-project/ringmaster/agent/mps"
 	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/sandbox"
@@ -42,6 +43,8 @@ type Agent struct {
 	sandboxes *sandbox.Store
 	declared  inventory.Declared
 	hidesGPUs bool          // from tasks that hold none: GPUs are looked for
+	shares    bool          // tasks may share GPUs through the driver
+	sharing   *mps.Service  // nil where they can't
 	adopted   []tasks.Known // whose shims are to be found again
 
 	// shared

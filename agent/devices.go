@@ -4,11 +4,10 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/discovery"
-	"github.com/ringmaster-project/ringmaster/agent/tasks"
+	"github.com/ringmaster-project/ringmaster/agent/mps"
 )
 
 // firstDevices is how long an agent waits for its sources of devices before it
@@ -31,7 +30,7 @@ type source struct {
 func (a *Agent) discover() {
 	paths := a.config.DevicePlugins
 	if helper := a.helper(); helper != "" {
-		a.hidesGPUs = true
+		a.hidesGPUs, a.shares = true, mps.Available()
 		paths = append([]string{helper}, paths...)
 	}
 	for _, path := range paths {
@@ -70,18 +69,6 @@ func (a *Agent) helper() string {
 	return path
 }
 
-// hide keeps the GPUs that the agent has found from a task that holds none of
-// them: programs take all that they see.
-func (a *Agent) hide(env []string, l tasks.Launch) []string {
-	if !a.hidesGPUs || len(l.Holding.Devices[gpuClass]) > 0 {
-		return env
-	}
-	env = slices.DeleteFunc(env, func(v string) bool {
-		return strings.HasPrefix(v, "CUDA_VISIBLE_DEVICES=") || strings.HasPrefix(v, "NVIDIA_VISIBLE_DEVICES=")
-	})
-	return append(env, "CUDA_VISIBLE_DEVICES=", "NVIDIA_VISIBLE_DEVICES=void")
-}
-
 // found takes what a source says, in the loop. What is wrong with it is logged
 // when it begins and when it ends; until then its last good report stands.
 // above names the processes above those that use devices.
@@ -100,6 +87,9 @@ func (a *Agent) found(i int, r discovery.Report, above map[int][]int, err error)
 		s.failing = ""
 	}
 	r.Devices = slices.DeleteFunc(r.Devices, func(f discovery.Found) bool { return a.declared.Names(f.Class) })
+	for n := range r.Devices {
+		a.driverTier(&r.Devices[n])
+	}
 	changed := a.census.Take(i, r)
 	if a.machine == nil {
 		return

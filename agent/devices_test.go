@@ -154,7 +154,7 @@ func TestBindingSurvivesRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.report(npu("a"))
-	h = run(t, withPlugin(t, dir, m, p))
+	run(t, withPlugin(t, dir, m, p))
 	l, register := m.welcome("a1", 1)
 	if got := register.Tasks; len(got) != 1 || got[0].Holding.Devices["npu"][0].ID != "b" || len(register.Agent.Total.Class("npu")) != 1 {
 		t.Fatalf("after a restart without it: %+v", register)

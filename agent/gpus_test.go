@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/agent/discovery/nvidia/nvidiatest"
+	"github.com/ringmaster-project/ringmaster/agent/mps/mpstest"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
@@ -75,4 +76,53 @@ func TestGPUs(t *testing.T) {
 	l.told("good", offers.ReasonDeviceWell)
 	l.say(&wire.KillTask{Term: 1, TaskRef: ref("good"), Reason: "asked"})
 	l.end("good")
+}
+
+// TestSharedGPU: tasks with parts of one GPU share it through the driver's
+// service, which lives as long as they do, over a restart of the agent too.
+func TestSharedGPU(t *testing.T) {
+	d, control := nvidiatest.New(t), mpstest.New(t)
+	d.Say("gpu GPU-a 1000 ok 0", "gpu GPU-b 2000 ok 0")
+	m, dir := newMaster(t), t.TempDir()
+	h := run(t, withGPUs(t, dir, m, d))
+	l, register := m.welcome("a1", 1)
+	if got := register.Agent.Total.Class("gpu")[0].Enforcement; got != offers.TierDriver {
+		t.Errorf("the tier is %s", got)
+	}
+	const work = `echo "$CUDA_VISIBLE_DEVICES $CUDA_MPS_PINNED_DEVICE_MEM_LIMIT $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE ${CUDA_MPS_PIPE_DIRECTORY##*/}" > seen; while [ ! -e go ]; do sleep 0.02; done`
+	share := onGPU(shell("half", work), "GPU-a", 0, 500<<20)
+	share.Tasks[0].Task.Resources.Devices["gpu"] = offers.DeviceAsk{Count: 1, Share: 500}
+	share.Tasks[0].Holding.Devices["gpu"][0].Share = 500
+	whole := onGPU(shell("whole", work), "GPU-b", 1, 2000<<20)
+	whole.Tasks[0].Task.Resources.Devices["gpu"] = offers.DeviceAsk{Count: 1}
+	whole.Tasks[0].Holding.Devices["gpu"][0].Share = offers.FullShare
+	l.say(share)
+	l.say(onGPU(shell("part", work), "GPU-a", 0, 100<<20))
+	l.say(whole)
+	for task, want := range map[offers.TaskID]string{"half": "GPU-a 0=500M 50 pipe", "part": "GPU-a 0=100M  pipe", "whole": "GPU-b"} {
+		if seen := await(t, filepath.Join(sandboxOf(dir, task), "seen")); seen != want {
+			t.Errorf("%s sees %q, want %q", task, seen, want)
+		}
+		l.status(task)
+	}
+	if got := control.Said(); got != "start GPU-a" {
+		t.Errorf("said %s", got)
+	}
+	if err := h.stop(); err != nil {
+		t.Fatal(err)
+	}
+	run(t, withGPUs(t, dir, m, d))
+	l, _ = m.welcome("a1", 1)
+	for _, task := range []offers.TaskID{"half", "whole", "part"} {
+		if got := control.Running(); got != "GPU-a" {
+			t.Errorf("before the end of %s %q run", task, got)
+		}
+		touch(t, filepath.Join(sandboxOf(dir, task), "go"))
+		if s := l.end(task); s.State != offers.Finished {
+			t.Errorf("%s ended as %+v", task, s)
+		}
+	}
+	if got := control.Said(); got != "start GPU-a, end GPU-a" {
+		t.Errorf("said %s", got)
+	}
 }

@@ -60,7 +60,7 @@ func (a *Agent) ask(l tasks.Launch, p *process.Process) error {
 	if err != nil {
 		return err
 	}
-	spec.Env = a.hide(spec.Env, l)
+	spec.Env = a.visible(spec.Env, l)
 	return p.Beside(ctx, spec)
 }
 

@@ -40,6 +40,7 @@ func (a *Agent) start(l tasks.Launch) {
 		p, spec, err := a.prepare(ctx, l)
 		<-a.starting
 		if err != nil {
+			a.unshare(ref)
 			how := tasks.How{Failed: err.Error()}
 			if errors.As(err, new(unfetched)) {
 				how.Reason = offers.ReasonArtifact
@@ -70,7 +71,8 @@ func (a *Agent) prepare(ctx context.Context, l tasks.Launch) (*process.Process, 
 	if err != nil {
 		return nil, record.Spec{}, err
 	}
-	spec.Env = a.hide(spec.Env, l)
+	a.share(ctx, l)
+	spec.Env = a.visible(spec.Env, l)
 	asked := l.Task.Resources.Amounts
 	p, err := a.executor.Prepare(l.Ref().String(), limits.Need{CPUs: asked[offers.CPUs], Mem: asked[offers.Mem], Processes: maxProcesses})
 	return p, spec, err
@@ -145,6 +147,7 @@ func (a *Agent) await(ref offers.TaskRef, p *process.Process) {
 	case err != nil:
 		a.log.Warn("something of an ended task is left", "task", ref.String(), "error", err)
 	}
+	a.unshare(ref)
 	a.post(func() { a.finish(ref, how) })
 }
 

@@ -28,6 +28,7 @@ func (a *Agent) recover(now time.Time) error {
 	a.machine.Unwell(a.census.Unwell(), now)
 	a.machine.Restore(content.Known, now)
 	a.id = content.Meta.Agent
+	a.openSharing(content.Known)
 	keep, known := map[string]bool{}, map[offers.TaskRef]bool{}
 	for _, k := range content.Known {
 		ref := k.Launch.Ref()

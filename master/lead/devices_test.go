@@ -94,7 +94,7 @@ func TestAgentBindsOtherwise(t *testing.T) {
 		t.Error("no mismatch is counted")
 	}
 	l.succeed()
-	h = l.gpuHost(h.self.ID, used("0x6400", 0, nil), wire.AgentTask{TaskRef: a.ref("t"), State: offers.Running, Holding: offers.Holding{Devices: bound}})
+	l.gpuHost(h.self.ID, used("0x6400", 0, nil), wire.AgentTask{TaskRef: a.ref("t"), State: offers.Running, Holding: offers.Holding{Devices: bound}})
 	a = l.author(a.id)
 	if _, ids := a.gpus("2"); ids != "g0" {
 		t.Errorf("the next leader offers %q, want the device that is free", ids)
