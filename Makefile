@@ -22,7 +22,7 @@ SHIM    := agent/process/shim
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: shim nvidia ## build bin/ringmaster and the example framework bin/treecount
@@ -62,6 +62,10 @@ test: shim ## run all tests; what needs root or Docker runs where they are
 .PHONY: race
 race: ## run all tests under the race detector
 	@$(MAKE) --no-print-directory test GOFLAGS_TEST='-race $(GOFLAGS_TEST)'
+
+.PHONY: test-gpu
+test-gpu: ## run the tests that want a real GPU, where NVIDIA's driver is
+	$(GO) test -v -count 1 -run '^TestRealGPU' ./agent
 
 .PHONY: fmt
 fmt: ## say which files are not formatted

@@ -31,25 +31,36 @@ func New(t testing.TB) *Driver {
 		t.Skip("no C compiler (gcc) is here to build a stand-in for NVIDIA's driver with")
 	}
 	dir := t.TempDir()
-	d := &Driver{Helper: filepath.Join(dir, "helper"), t: t, file: filepath.Join(dir, "state")}
+	d := &Driver{Helper: BuildHelper(t), t: t, file: filepath.Join(dir, "state")}
 	code := filepath.Join(dir, "fakenvml.c")
 	if err := os.WriteFile(code, source, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, arguments := range [][]string{
-		{compiler, "-shared", "-fPIC", "-O1", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), code},
-		{"go", "build", "-ldflags", "-extldflags=-Wl,-z,lazy", "-o", d.Helper, "github.com/ringmaster-project/ringmaster/agent/discovery/nvidia/helper"},
-	} {
-		build := exec.Command(arguments[0], arguments[1:]...)
-		build.Env = append(os.Environ(), "CGO_ENABLED=1")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", arguments, err, out)
-		}
-	}
+	build(t, compiler, "-shared", "-fPIC", "-O1", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), code)
 	t.Setenv("LD_LIBRARY_PATH", dir)
 	t.Setenv("FAKE_NVML", d.file)
 	d.Say()
 	return d
+}
+
+// BuildHelper builds the program that asks the driver and returns its path.
+func BuildHelper(t testing.TB) string {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no C compiler (gcc) is here to build the program that asks NVIDIA's driver")
+	}
+	path := filepath.Join(t.TempDir(), "helper")
+	build(t, "go", "build", "-ldflags", "-extldflags=-Wl,-z,lazy", "-o", path, "github.com/ringmaster-project/ringmaster/agent/discovery/nvidia/helper")
+	return path
+}
+
+func build(t testing.TB, arguments ...string) {
+	t.Helper()
+	cmd := exec.Command(arguments[0], arguments[1:]...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", arguments, err, out)
+	}
 }
 
 // Say has the driver say that from now on, see testdata/fakenvml.c.
