@@ -119,7 +119,7 @@ func devices(a agentView) string {
 		}
 		text := fmt.Sprintf("%s %d/%d", class, busy, len(d.IDs))
 		if tiers := slices.Compact(slices.Sorted(slices.Values(d.Enforcement))); len(tiers) > 0 {
-			text += " " + strings.Join(tiers, "/")
+			text += " " + strings.ReplaceAll(strings.Join(tiers, "/"), "none", "unenforced")
 		}
 		unwell := 0
 		for _, health := range d.Health {
