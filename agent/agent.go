@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,28 +34,30 @@ import (
 // Agent is one agent. Open it, Run it once.
 type Agent struct {
 	// static after Open
-	config    Config
-	log       hclog.Logger
-	listener  net.Listener
-	lock      *os.File
-	limits    *limits.Limits
-	executor  *process.Executor
-	artifacts *artifact.Store
-	sandboxes *sandbox.Store
-	declared  inventory.Declared
-	hidesGPUs bool          // from tasks that hold none: GPUs are looked for
-	shares    bool          // tasks may share GPUs through the driver
-	sharing   *mps.Service  // nil where they can't
-	adopted   []tasks.Known // whose shims are to be found again
+	config     Config
+	log        hclog.Logger
+	listener   net.Listener
+	lock       *os.File
+	limits     *limits.Limits
+	processes  *processes
+	containers *containers
+	refusals   tasks.Refusals
+	artifacts  *artifact.Store
+	sandboxes  *sandbox.Store
+	declared   inventory.Declared
+	own        map[string]string // what the agent says of itself but for what sources of devices find
+	hidesGPUs  bool              // from tasks that hold none: GPUs are looked for
+	shares     bool              // tasks may share GPUs through the driver
+	sharing    *mps.Service      // nil where they can't
+	adopted    []tasks.Known     // whose shims and containers are to be found again
 
 	// shared
 	inbox      chan func()     // what the loop is to do; senders wait for it
 	stopped    chan struct{}   // closed when the loop takes nothing any more
-	ending     context.Context // ends then too
+	life       context.Context // ends then too
 	end        context.CancelCauseFunc
 	registered chan struct{} // closed at the first registration
 	collect    chan struct{} // wakes the collector; one wake-up is enough
-	starting   chan struct{} // one token for each task that is being prepared
 	checking   chan struct{} // one token for each health check
 	work       sync.WaitGroup
 	keptWhole  sync.Once // the warning that logs are not kept short
@@ -65,12 +68,13 @@ type Agent struct {
 	census    discovery.Census
 	store     *checkpoint.Store
 	machine   *tasks.Machine
-	preparing map[offers.TaskRef]context.CancelCauseFunc
 	running   map[offers.TaskRef]*supervisor
-	session   *session      // nil while no master listens
-	attempt   wire.Attempt  // the last connection
-	known     bool          // registered is closed
-	held      chan struct{} // not nil: the connector waits for its close
+	preparing map[offers.TaskRef]context.CancelCauseFunc
+	written   []chan struct{} // closed once what came before them is on the disk
+	session   *session        // nil while no master listens
+	attempt   wire.Attempt    // the last connection
+	known     bool            // registered is closed
+	held      chan struct{}   // not nil: the connector waits for its close
 
 	mu    sync.Mutex
 	id    offers.AgentID
@@ -87,10 +91,10 @@ func Open(c Config) (*Agent, error) {
 	a := &Agent{
 		config: c, log: c.Logger, attempt: wire.Attempt{Client: rand.Text()},
 		inbox: make(chan func(), 1024), stopped: make(chan struct{}), registered: make(chan struct{}),
-		collect: make(chan struct{}, 1), starting: make(chan struct{}, 4*runtime.GOMAXPROCS(0)), checking: make(chan struct{}, maxChecks),
-		preparing: map[offers.TaskRef]context.CancelCauseFunc{}, running: map[offers.TaskRef]*supervisor{}, ended: map[offers.TaskRef]chan struct{}{}, disks: map[offers.TaskRef]int64{},
+		collect: make(chan struct{}, 1), checking: make(chan struct{}, maxChecks), running: map[offers.TaskRef]*supervisor{},
+		preparing: map[offers.TaskRef]context.CancelCauseFunc{}, ended: map[offers.TaskRef]chan struct{}{}, disks: map[offers.TaskRef]int64{},
 	}
-	a.ending, a.end = context.WithCancelCause(context.Background())
+	a.life, a.end = context.WithCancelCause(context.Background())
 	if err := a.setUp(); err != nil {
 		a.end(err)
 		close(a.stopped)
@@ -131,7 +135,12 @@ func (a *Agent) setUp() error {
 	if a.config.CgroupRoot != noCgroups {
 		a.limits = limits.Open(filepath.Join(a.config.CgroupRoot, groupName(dir)), a.log)
 	}
-	if a.executor, err = process.New(a.config.Shim, filepath.Join(dir, "run"), a.limits); err != nil {
+	x, err := process.New(a.config.Shim, filepath.Join(dir, "run"), a.limits)
+	if err != nil {
+		return err
+	}
+	a.processes = &processes{Executor: x, agent: a, turns: make(chan struct{}, 4*runtime.GOMAXPROCS(0))}
+	if a.containers, err = newContainers(a); err != nil {
 		return err
 	}
 	a.artifacts, err = artifact.Open(artifact.Config{Dir: filepath.Join(dir, "artifacts"), Roots: a.config.ArtifactRoots, Size: a.config.ArtifactCache})
@@ -142,6 +151,14 @@ func (a *Agent) setUp() error {
 		return err
 	}
 	if err := a.introduce(total); err != nil {
+		return err
+	}
+	if err := a.chooseExecutors(); err != nil {
+		return err
+	}
+	a.own = maps.Clone(a.self.Attributes)
+	a.self.Attributes = a.attributes()
+	if err := a.self.Validate(); err != nil {
 		return err
 	}
 	return a.recover(time.Now())
@@ -187,7 +204,7 @@ func (a *Agent) introduce(total offers.Inventory) error {
 	}
 	a.self = offers.Agent{
 		Name: a.config.Name, Host: host, Address: a.Address(), Secure: a.config.Door.Secure(),
-		Attributes: a.attributes(), Total: total, Policies: a.config.Policies,
+		Attributes: a.config.Attributes, Total: total, Policies: a.config.Policies,
 		Version: a.config.Version, BootID: boot, Started: time.Now().UTC(),
 	}
 	return a.self.Validate()
@@ -232,13 +249,14 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.work.Go(func() { a.connect(inner) })
 	a.work.Go(a.collector)
 	a.work.Go(a.watcher)
+	a.work.Go(a.containers.tidy)
 	a.adopt()
 	err := a.loop(ctx)
 	cancel(errors.New("the agent ends"))
 	close(a.stopped)
-	a.end(errors.New("the agent ends"))
+	a.end(errClosed)
 	for _, s := range a.running {
-		s.process.Close()
+		s.execution.Close()
 	}
 	if a.held != nil {
 		close(a.held)
@@ -258,6 +276,7 @@ func (a *Agent) Run(ctx context.Context) error {
 
 // release gives back what Open took.
 func (a *Agent) release() {
+	a.end(errClosed)
 	if a.listener != nil {
 		_ = a.listener.Close() // the server may have closed it
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/agent/docker/dockertest"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
@@ -75,4 +76,35 @@ func BenchmarkFiftyPerSecond(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// BenchmarkContainerStart starts two containers in turn: as docker run -d does
+// it, with a create and a start, and by an agent, from the launch leaving the
+// master to the running status arriving there. It reports the median of the
+// one, and that of how much longer the other took right after it;
+// docker.BenchmarkStart says what of that the checkpoint has no part in.
+func BenchmarkContainerStart(b *testing.B) {
+	real := dockertest.Open(b)
+	image := real.Image("ringmaster-bench")
+	m, zero := newMaster(b), offers.Duration(0)
+	run(b, config(b, folder(b), m))
+	l, _ := m.welcome("a1", 1)
+	var bare, more []time.Duration
+	for b.Loop() {
+		one := real.RunDetached(image, b.TempDir(), "sleep=1000s")
+		task := inImage(offers.TaskID(fmt.Sprint("t", len(bare))), image, "sleep=1000s")
+		begin := time.Now()
+		l.launch(1, task)
+		s := l.status(task.ID)
+		bare, more = append(bare, one), append(more, time.Since(begin)-one)
+		if s.State != offers.Running {
+			b.Fatalf("%+v", s)
+		}
+		l.say(&wire.KillTask{Term: 1, TaskRef: ref(task.ID), Grace: &zero})
+		l.end(task.ID)
+	}
+	slices.Sort(bare)
+	slices.Sort(more)
+	b.ReportMetric(float64(bare[len(bare)/2].Microseconds())/1000, "bare-p50-ms")
+	b.ReportMetric(float64(more[len(more)/2].Microseconds())/1000, "overhead-p50-ms")
 }

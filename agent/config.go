@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/witness"
@@ -29,6 +30,8 @@ type Config struct {
 	Shim             string                   // path of a shim program; "" means the embedded one
 	KillTasksOnClose bool                     // end the tasks when Run ends
 	CgroupRoot       string                   // of the tasks' cgroups in each hierarchy; "" means ringmaster, "none" no limits
+	Executors        []string                 // ProcessExecutor, DockerExecutor; none means process, and docker where an engine answers
+	DockerSocket     string                   // of the engine; "" means /var/run/docker.sock
 	RuntimeDir       string                   // holds what must not outlive the host's run; "" means /dev/shm
 	ArtifactRoots    []string                 // folders that file URIs of artifacts may read, whoever's the task is
 	ArtifactCache    int64                    // bytes of artifacts that are kept, and of the largest that is fetched; 0 means 10 GiB
@@ -71,6 +74,9 @@ func (c *Config) validate() error {
 	}
 	if c.RuntimeDir == "" {
 		c.RuntimeDir = witness.Memory
+	}
+	if c.DockerSocket == "" {
+		c.DockerSocket = docker.DefaultSocket
 	}
 	if c.CgroupRoot == "" {
 		c.CgroupRoot = "ringmaster"

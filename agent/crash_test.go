@@ -19,7 +19,7 @@ import (
 )
 
 // The variable that makes the test binary an agent instead, so that one can be
-// killed; it holds "folder master shim".
+// killed; it holds "folder master shim", and perhaps an engine's socket.
 const asAgent = "RINGMASTER_TEST_AS_AGENT"
 
 func runAsAgent(arguments string) error {
@@ -33,8 +33,12 @@ func runAsAgent(arguments string) error {
 	if err != nil {
 		return err
 	}
+	socket := ""
+	if len(fields) > 3 {
+		socket = fields[3]
+	}
 	a, err := agent.Open(agent.Config{
-		Name: "a", DataDir: fields[0], Masters: []string{fields[1]}, Shim: fields[2], CgroupRoot: "ringmaster-test", RuntimeDir: filepath.Dir(fields[0]),
+		Name: "a", DataDir: fields[0], DockerSocket: socket, Masters: []string{fields[1]}, Shim: fields[2], CgroupRoot: "ringmaster-test", RuntimeDir: filepath.Dir(fields[0]),
 		Resources: "cpus=100,mem=4GiB,disk=10GiB", Door: d, Logger: hclog.NewNullLogger(),
 	})
 	if err != nil {
@@ -43,14 +47,14 @@ func runAsAgent(arguments string) error {
 	return a.Run(context.Background())
 }
 
-func spawn(t *testing.T, dir string, m *master) *exec.Cmd {
+func spawn(t *testing.T, dir string, m *master, socket ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), asAgent+"="+dir+" "+m.address+" "+shim)
+	cmd.Env = append(os.Environ(), asAgent+"="+strings.Join(append([]string{dir, m.address, shim}, socket...), " "))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

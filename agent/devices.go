@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent/discovery"
 	"github.com/ringmaster-project/ringmaster/agent/mps"
+	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // firstDevices is how long an agent waits for its sources of devices before it
@@ -21,9 +22,9 @@ const gpuClass = "gpu"
 // by Open).
 type source struct {
 	discovery.Source
-	answered bool          // it has said something, or failed
-	failing  string        // what is wrong with it now
-	above    map[int][]int // the processes above those of its last report
+	answered bool           // it has said something, or failed
+	failing  string         // what is wrong with it now
+	origins  map[int]origin // of the processes in its last report
 }
 
 // discover starts the sources and waits a moment for the first word of each.
@@ -38,9 +39,9 @@ func (a *Agent) discover() {
 	}
 	for i, s := range a.sources {
 		a.work.Go(func() {
-			s.Run(a.ending, func(r discovery.Report, err error) {
-				above := lineages(r)
-				a.post(func() { a.found(i, r, above, err) })
+			s.Run(a.life, func(r discovery.Report, err error) {
+				from := origins(r)
+				a.post(func() { a.found(i, r, from, err) })
 			})
 		})
 	}
@@ -71,8 +72,8 @@ func (a *Agent) helper() string {
 
 // found takes what a source says, in the loop. What is wrong with it is logged
 // when it begins and when it ends; until then its last good report stands.
-// above names the processes above those that use devices.
-func (a *Agent) found(i int, r discovery.Report, above map[int][]int, err error) {
+// from tells where the processes come from that use devices.
+func (a *Agent) found(i int, r discovery.Report, from map[int]origin, err error) {
 	s := a.sources[i]
 	s.answered = true
 	if err != nil {
@@ -98,7 +99,7 @@ func (a *Agent) found(i int, r discovery.Report, above map[int][]int, err error)
 		a.resize()
 	}
 	a.machine.Unwell(a.census.Unwell(), time.Now())
-	s.above = above
+	s.origins = from
 	a.measure()
 }
 
@@ -110,7 +111,10 @@ func (a *Agent) resize() {
 		a.log.Error("what was found can't be offered", "error", err)
 		return
 	}
-	a.self.Total, a.self.Attributes = total, a.attributes()
+	a.mu.Lock()
+	a.self.Total = total
+	a.mu.Unlock()
+	a.self.Attributes = a.attributes()
 	a.machine.Resize(total, time.Now())
 	a.log.Info("the devices of this host have changed")
 	if a.session != nil {
@@ -122,6 +126,19 @@ func (a *Agent) resize() {
 // what was found.
 func (a *Agent) attributes() map[string]string {
 	out := a.census.Attributes()
-	maps.Copy(out, a.config.Attributes)
+	maps.Copy(out, a.own)
 	return out
+}
+
+// device returns a device that a task was given, as it was found. It may be
+// asked apart from the loop.
+func (a *Agent) device(class string, g offers.Grant) (none offers.Device) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, d := range a.self.Total.Class(class) {
+		if d.ID == g.ID {
+			return d
+		}
+	}
+	return none
 }

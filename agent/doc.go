@@ -11,16 +11,22 @@
 //	supervisors ── events ──▶ │ loop │ ──▶ gates, signals, statuses, usage
 //	timer ───────────────────▶└──────┘
 //
+// What runs a task is an executor: it makes a process of the host under a shim
+// (agent/process) or a container (agent/docker). To the loop both are the
+// same: something is prepared up to its gate, its identity is written down, the
+// gate opens, and one day it has ended.
+//
 // Goroutines, all waited for by Run: the loop, one connector (dials and reads
 // the master), one HTTP server for sandboxes, one collector of old sandboxes,
-// one watcher of the others, and one supervisor a task, parked until its shim
-// ends. When Run returns, tasks go on under their shims and the next run finds
-// them (see agent/process), unless the configuration says that the agent ends
-// its own.
+// one watcher of the others, one that removes containers which an engine that
+// was away has left, and one supervisor a task, parked until that has ended. When
+// Run returns, tasks go on under their shims and in their containers, and the
+// next run finds them, unless the configuration says that the agent ends its
+// own.
 //
 // Neighbours: agent/seek finds the master that leads, offers/wire carries the
 // protocol, offers/door decides who may read; agent/inventory, agent/limits,
-// agent/process, agent/artifact, agent/health, agent/sandbox and
+// agent/process, agent/docker, agent/artifact, agent/health, agent/sandbox and
 // agent/checkpoint each do one thing for this package and do not know it.
 // agent/simulated runs the same machine without a host.
 package agent

@@ -33,6 +33,10 @@ func accountOf(l tasks.Launch) (account, error) {
 	if name == "" {
 		return ownAccount(), nil
 	}
+	return accountNamed(name)
+}
+
+func accountNamed(name string) (account, error) {
 	found, err := user.Lookup(name)
 	if err != nil {
 		if found, err = user.LookupId(name); err != nil {
@@ -75,11 +79,20 @@ func numbers(texts []string) ([]uint32, error) {
 	return out, nil
 }
 
+// hostEnvironment returns the variables of a task that is a process of the
+// host.
+func hostEnvironment(l tasks.Launch, agent offers.AgentID, who account, sandbox string) []string {
+	return environment(l, agent, sandbox, map[string]string{"PATH": defaultPath, "HOME": who.home, "USER": who.name, "LANG": "C.UTF-8"})
+}
+
 // environment returns the task's variables. Its own stand above the defaults,
 // what the agent has to say stands above both.
-func environment(l tasks.Launch, agent offers.AgentID, who account, sandbox string) []string {
-	vars := map[string]string{"PATH": defaultPath, "HOME": who.home, "USER": who.name, "LANG": "C.UTF-8"}
-	maps.Copy(vars, l.Task.Command.Env)
+func environment(l tasks.Launch, agent offers.AgentID, sandbox string, defaults map[string]string) []string {
+	vars := map[string]string{}
+	maps.Copy(vars, defaults)
+	if l.Task.Command != nil {
+		maps.Copy(vars, l.Task.Command.Env)
+	}
 	vars["RINGMASTER_TASK_ID"] = string(l.Task.ID)
 	vars["RINGMASTER_FRAMEWORK_ID"] = string(l.Framework)
 	vars["RINGMASTER_AGENT_ID"] = string(agent)

@@ -2,18 +2,21 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/agent/health"
-	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // maxChecks bounds the health checks that are under way at a time. The others
-// wait: a check's timeout begins when it does.
+// wait: a check's timeout begins when it does. Commands in containers are
+// counted apart, so that an engine that hangs holds no others up.
 const maxChecks = 32
 
 // check asks a running task how it is, apart from the loop.
@@ -22,46 +25,81 @@ func (a *Agent) check(l tasks.Launch) {
 	if s == nil {
 		return // it has ended
 	}
+	turns := a.checking
+	if l.Task.Container != nil && l.Task.Health.Command != nil {
+		turns = a.containers.checking
+	}
 	a.work.Go(func() {
 		select {
-		case a.checking <- struct{}{}:
+		case turns <- struct{}{}:
 		case <-a.stopped:
 			return
 		}
-		failure := ""
-		if err := a.ask(l, s.process); err != nil {
-			failure = err.Error()
-		}
-		<-a.checking
-		a.post(func() { a.machine.Checked(l.Ref(), failure, time.Now()) })
+		err := a.ask(l, s.execution)
+		<-turns
+		a.post(func() { a.checked(l.Ref(), err) })
 	})
 }
 
+// checked takes the outcome of a health check, in the loop.
+func (a *Agent) checked(ref offers.TaskRef, err error) {
+	switch {
+	case err == nil:
+		a.machine.Checked(ref, "", time.Now())
+	case errors.Is(err, docker.ErrAway):
+		a.machine.Unchecked(ref, time.Now())
+	default:
+		a.machine.Checked(ref, err.Error(), time.Now())
+	}
+}
+
 // ask makes one health check.
-func (a *Agent) ask(l tasks.Launch, p *process.Process) error {
+func (a *Agent) ask(l tasks.Launch, e execution) error {
 	h := l.Task.Health
-	ctx, cancel := context.WithTimeoutCause(a.ending, h.Patience(), fmt.Errorf("it took more than %s", h.Patience()))
+	if h.Command != nil {
+		return e.check(a.life, l)
+	}
+	ctx, cancel := within(a.life, h)
 	defer cancel()
 	first := 0
 	if ports := l.Task.Resources.Ports.Each(); len(ports) > 0 {
 		first = int(ports[0])
 	}
-	switch {
-	case h.HTTP != nil:
+	if h.HTTP != nil {
 		return health.HTTP(ctx, h.HTTP, first)
-	case h.TCP != nil:
-		return health.TCP(ctx, h.TCP, first)
 	}
+	return health.TCP(ctx, h.TCP, first)
+}
+
+// within returns a context that ends when a check has taken too long.
+func within(ctx context.Context, h *offers.Health) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, h.Patience(), fmt.Errorf("it took more than %s", h.Patience()))
+}
+
+// check runs a check's command beside the process.
+func (t *hostTask) check(ctx context.Context, l tasks.Launch) error {
+	ctx, cancel := within(ctx, l.Task.Health)
+	defer cancel()
 	who, err := accountOf(l)
 	if err != nil {
 		return err
 	}
-	spec, err := specOf(besides(l, *h.Command), a.ID(), who, a.sandboxes.Path(l.Ref()))
+	spec, err := specOf(besides(l, *l.Task.Health.Command), t.agent.ID(), who, t.agent.sandboxes.Path(l.Ref()))
 	if err != nil {
 		return err
 	}
-	spec.Env = a.visible(spec.Env, l)
-	return p.Beside(ctx, spec)
+	spec.Env = t.agent.visible(spec.Env, l)
+	return t.Beside(ctx, spec)
+}
+
+// check runs a check's command inside the container.
+func (t *containerTask) check(ctx context.Context, l tasks.Launch) error {
+	command := l.Task.Health.Command
+	var env []string
+	for _, k := range slices.Sorted(maps.Keys(command.Env)) {
+		env = append(env, k+"="+command.Env[k])
+	}
+	return t.Container.Beside(ctx, command.Args(), env, l.Task.Health.Patience())
 }
 
 // besides returns the launch of a command that runs beside a task, with the

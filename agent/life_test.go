@@ -298,6 +298,7 @@ func TestOpenRefuses(t *testing.T) {
 		"data_dir":  func(c *agent.Config) { c.DataDir = "" },
 		"resources": func(c *agent.Config) { c.Resources = "cpus=many" },
 		"http":      func(c *agent.Config) { c.HTTP = "0.0.0.0:0" },
+		"executors": func(c *agent.Config) { c.Executors = []string{"process", "podman"} },
 		"x":         func(c *agent.Config) { c.Policies = map[string]offers.Policy{"x": "best"} },
 	} {
 		c := config(t, t.TempDir(), m)

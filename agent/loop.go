@@ -77,6 +77,10 @@ func (a *Agent) act() error {
 	for {
 		r := a.machine.Ready()
 		if r.Empty() {
+			for _, written := range a.written {
+				close(written)
+			}
+			a.written = nil
 			a.settled()
 			return nil
 		}
@@ -167,7 +171,7 @@ func (a *Agent) follow(ref offers.TaskRef, ended bool) {
 // forget drops what is kept of a task; its sandbox stays for a while.
 func (a *Agent) forget(ref offers.TaskRef) {
 	a.follow(ref, true)
-	if err := a.executor.Forget(ref.String()); err != nil {
+	if err := a.processes.forget(ref); err != nil {
 		a.log.Warn("something of a forgotten task is left", "task", ref.String(), "error", err)
 	}
 	a.sandboxes.Forgotten(ref, time.Now())
@@ -179,14 +183,8 @@ func (a *Agent) forget(ref offers.TaskRef) {
 
 func (a *Agent) signal(signals []tasks.Signal) {
 	for _, s := range signals {
-		sup, ok := a.running[s.Ref]
-		if !ok {
-			continue
-		}
-		if s.Force {
-			sup.process.Kill()
-		} else {
-			sup.process.Terminate()
+		if sup, ok := a.running[s.Ref]; ok {
+			sup.execution.Signal(s.Force)
 		}
 	}
 }

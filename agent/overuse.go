@@ -12,17 +12,25 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// lineages returns, for each process that uses a device, the processes above
-// it. It reads the host's processes, so it is called apart from the loop. What
-// a task starts stays below its shim, whatever becomes of those in between.
-func lineages(r discovery.Report) map[int][]int {
-	out := map[int][]int{}
+// origin is where a process comes from, by which its task is known.
+type origin struct {
+	above  []int  // the process itself and those above it: what a task starts stays below its shim, whatever ends in between
+	groups string // its cgroups: those of a container have its id in their names
+}
+
+// origins returns where the processes come from that use devices. It reads the
+// host's processes, so it is called apart from the loop.
+func origins(r discovery.Report) map[int]origin {
+	out := map[int]origin{}
 	for _, pid := range r.PIDs() {
+		var o origin
 		// Each is above the last unless numbers come again while this is read.
-		for at, steps := pid, 0; at > 1 && steps < 100; steps++ {
-			out[pid] = append(out[pid], at)
-			at = parent(at)
+		for at := pid; at > 1 && len(o.above) < 100; at = parent(at) {
+			o.above = append(o.above, at)
 		}
+		groups, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup") // one that has ended has none
+		o.groups = string(groups)
+		out[pid] = o
 	}
 	return out
 }
@@ -47,36 +55,62 @@ func parent(pid int) int {
 
 // measure tells the machine how much of its devices every task uses.
 func (a *Agent) measure() {
-	owners := make(map[int]offers.TaskRef, len(a.running))
-	for ref, s := range a.running {
-		owners[s.process.Identity().PID] = ref
-	}
+	owners := a.owners()
 	used := map[offers.TaskRef]map[tasks.DeviceName]int64{}
 	for _, f := range a.census.Watched() {
 		name := tasks.DeviceName{Class: f.Class, ID: f.Device.ID}
 		for _, p := range f.Processes {
-			for _, pid := range a.above(p.PID) {
-				ref, ours := owners[pid]
-				if !ours {
-					continue
-				}
-				if used[ref] == nil {
-					used[ref] = map[tasks.DeviceName]int64{}
-				}
-				used[ref][name] += p.Memory
-				break
+			ref, ours := owners.of(a.origin(p.PID))
+			if !ours {
+				continue
 			}
+			if used[ref] == nil {
+				used[ref] = map[tasks.DeviceName]int64{}
+			}
+			used[ref][name] += p.Memory
 		}
 	}
 	a.machine.Measured(used, time.Now())
 }
 
-// above returns the processes above one that uses a device, itself first.
-func (a *Agent) above(pid int) []int {
+func (a *Agent) origin(pid int) origin {
 	for _, s := range a.sources {
-		if list := s.above[pid]; list != nil {
-			return list
+		if o, known := s.origins[pid]; known {
+			return o
 		}
 	}
-	return nil
+	return origin{}
+}
+
+// owners are the running tasks, by what their processes come from.
+type owners struct {
+	shims      map[int]offers.TaskRef
+	containers map[string]offers.TaskRef
+}
+
+func (a *Agent) owners() owners {
+	out := owners{map[int]offers.TaskRef{}, map[string]offers.TaskRef{}}
+	for ref, s := range a.running {
+		if id := s.execution.Identity(); id.Container != "" {
+			out.containers[id.Container] = ref
+		} else {
+			out.shims[id.PID] = ref
+		}
+	}
+	return out
+}
+
+// of returns the task that a process belongs to.
+func (o owners) of(from origin) (offers.TaskRef, bool) {
+	for _, pid := range from.above {
+		if ref, ours := o.shims[pid]; ours {
+			return ref, true
+		}
+	}
+	for id, ref := range o.containers {
+		if strings.Contains(from.groups, id) {
+			return ref, true
+		}
+	}
+	return offers.TaskRef{}, false
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/sandbox"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -24,12 +25,12 @@ func (a *Agent) recover(now time.Time) error {
 		return err
 	}
 	a.identify(content.Known)
-	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Policies: a.config.Policies, Host: a.self.Host}, content.Meta)
+	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Policies: a.config.Policies, Host: a.self.Host, Refusals: a.refusals}, content.Meta)
 	a.machine.Unwell(a.census.Unwell(), now)
 	a.machine.Restore(content.Known, now)
 	a.id = content.Meta.Agent
 	a.openSharing(content.Known)
-	keep, known := map[string]bool{}, map[offers.TaskRef]bool{}
+	keep, known := map[offers.TaskRef]record.Identity{}, map[offers.TaskRef]bool{}
 	for _, k := range content.Known {
 		ref := k.Launch.Ref()
 		known[ref] = true
@@ -38,27 +39,31 @@ func (a *Agent) recover(now time.Time) error {
 			a.limitDisk(k.Launch)
 		}
 		if !k.Progress.State.Terminal() && k.Progress.Process != nil {
-			keep[ref.String()] = true
+			keep[ref] = *k.Progress.Process
 			a.adopted = append(a.adopted, k)
 		}
 	}
-	unended, err := a.executor.Sweep(keep)
-	if err != nil {
-		a.log.Warn("something of earlier tasks is left", "error", err)
+	var unended []string
+	for _, x := range []executor{a.processes, a.containers} {
+		found, err := x.sweep(keep)
+		if err != nil {
+			a.log.Warn("something of earlier tasks is left", "error", err)
+		}
+		unended = append(unended, found...)
 	}
 	a.lose(content, strangers(unended, known), now)
 	a.sandboxes, err = sandbox.Open(filepath.Join(a.config.DataDir, "sandboxes"), sandbox.Keep{Count: keepSandboxes, Age: a.config.SandboxAge}, known)
 	return err
 }
 
-// identify looks for the shims of tasks of which nothing should have run. A
-// checkpoint that is the latest knows every shim whose gate was opened, so
-// what is found is of a time that this one does not know.
+// identify looks for the shims and containers of tasks of which nothing should
+// have run, or another one. A checkpoint that is the latest knows everyone whose gate was
+// opened, so what is found is of a time that this one does not know.
 func (a *Agent) identify(known []tasks.Known) {
 	for i := range known {
 		k := &known[i]
-		if k.Progress.Process == nil && !k.Progress.State.Terminal() {
-			if id, ran := a.executor.Started(k.Launch.Ref().String(), k.Launch.Accepted); ran {
+		if !k.Progress.State.Terminal() {
+			if id, ran := a.executorOf(&k.Launch.Task).started(k.Launch); ran {
 				k.Progress.Process = &id
 			}
 		}
@@ -80,6 +85,8 @@ func strangers(swept []string, known map[offers.TaskRef]bool) []offers.TaskRef {
 	return out
 }
 
+const lostRecord = "the agent's record of it is damaged or missing; what was left of it is killed"
+
 // lose reports the tasks whose records are damaged or missing, so that nobody
 // starts them a second time. What was left of them has been ended.
 func (a *Agent) lose(content checkpoint.Content, unknown []offers.TaskRef, now time.Time) {
@@ -96,24 +103,23 @@ func (a *Agent) lose(content checkpoint.Content, unknown []offers.TaskRef, now t
 	if content.Unwitnessed != nil {
 		a.log.Warn("after a sudden end the next run can't be sure of the checkpoint: what was about to start then ends as gone", "error", content.Unwitnessed)
 	}
-	const why = "the agent's record of it is damaged or missing; what was left of it is killed"
 	for _, ref := range append(content.Lost, unknown...) {
-		a.machine.Lost(ref, why, now)
+		a.machine.Lost(ref, lostRecord, now)
 	}
 }
 
-// adopt finds the shims of the last run again.
+// adopt finds the shims and containers of the last run again.
 func (a *Agent) adopt() {
-	now := time.Now()
 	for _, k := range a.adopted {
 		ref := k.Launch.Ref()
-		p := a.executor.Adopt(ref.String(), *k.Progress.Process)
-		a.running[ref] = &supervisor{process: p}
-		if !p.Ended() {
-			a.machine.Adopted(ref, now)
-			a.log.Info("task runs on", "task", ref.String(), "shim", k.Progress.Process.PID)
-		}
-		a.work.Go(func() { a.await(ref, p) })
+		e := a.executorOf(&k.Launch.Task).adopt(k.Launch, *k.Progress.Process)
+		a.running[ref] = &supervisor{execution: e}
+		a.work.Go(func() {
+			a.await(ref, e, func(ref offers.TaskRef, now time.Time) {
+				a.machine.Adopted(ref, now)
+				a.log.Info("task runs on", "task", ref.String())
+			})
+		})
 	}
 	a.adopted = nil
 }

@@ -43,10 +43,11 @@ func (a *Agent) driverTier(f *discovery.Found) {
 	}
 }
 
-// usesPart returns the part of the one GPU that a task shares.
+// usesPart returns the part of the one GPU that a task shares. What runs in a
+// container does not reach the service.
 func (a *Agent) usesPart(l tasks.Launch) (mps.Use, bool) {
 	grants := l.Holding.Devices[gpuClass]
-	if len(grants) != 1 || l.Task.Resources.Devices[gpuClass].Whole() || !strings.HasPrefix(grants[0].ID, "GPU-") {
+	if len(grants) != 1 || l.Task.Container != nil || l.Task.Resources.Devices[gpuClass].Whole() || !strings.HasPrefix(grants[0].ID, "GPU-") {
 		return mps.Use{}, false
 	}
 	u := mps.Use{Task: l.Ref().String(), User: uint(os.Getuid()), GPU: grants[0].ID, Memory: grants[0].Memory, Share: grants[0].Share}

@@ -80,7 +80,8 @@ data_dir: /var/lib/ringmaster-agent
 resources: cpus=16,mem=64GiB,gpu=4x24GiB
 attributes: {rack: r1, zone: a, slot: 007}
 device_policy: {gpu: spread}
-executors: [process]
+executors: [docker, process]
+docker: unix:///run/docker.sock
 artifact_roots: [/srv, /opt/models]
 artifact_cache: 2GiB
 `))
@@ -92,6 +93,7 @@ artifact_cache: 2GiB
 	want.resources = "cpus=16,mem=64GiB,gpu=4x24GiB"
 	want.attributes = map[string]string{"rack": "r1", "zone": "a", "slot": "007"}
 	want.policies = map[string]offers.Policy{"gpu": offers.Spread}
+	want.executors, want.docker = []string{"docker", "process"}, "/run/docker.sock"
 	want.roots, want.cache = []string{"/srv", "/opt/models"}, 2<<30
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
@@ -151,7 +153,8 @@ func TestFileRefused(t *testing.T) {
 		})
 	}
 	for _, c := range []struct{ text, want string }{
-		{"executors: [docker]\n", "line 1: executors: docker is not supported by this version"},
+		{"executors: [docker, lxc]\n", "line 1: executors: \"lxc\" is no executor"},
+		{"docker: tcp://10.0.0.1:2375\n", "line 1: docker: \"tcp://10.0.0.1:2375\" is not the path of a socket"},
 		{"executors: []\n", "line 1: executors: no executor is named"},
 		{"artifact_roots: [/srv, srv]\n", `line 1: artifact_roots: "srv" is not an absolute path`},
 		{"artifact_cache: 1kB\n", `line 1: artifact_cache: "1kB" is less than 1MiB`},

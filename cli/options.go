@@ -3,6 +3,8 @@ package cli
 import (
 	"os"
 	"time"
+
+	"github.com/ringmaster-project/ringmaster/agent"
 )
 
 func hostname() string {
@@ -55,7 +57,8 @@ func agentOnly() []option {
 		{name: "attributes", usage: "`K=V,...` that constraints see", pairs: setAttributes},
 		{name: "device_policy", usage: "spread or pack, or `CLASS=POLICY,...`", shown: "pack", pairs: devicePolicies},
 		{name: "device_plugins", usage: "`PROGRAMS,...` that find devices of classes that resources does not name", shown: "none", list: absolutePaths(func(s *settings) *[]string { return &s.plugins })},
-		{name: "executors", usage: "`EXECUTORS,...` that run tasks; this version has process", shown: "process", list: executors},
+		{name: "executors", usage: "`EXECUTORS,...` that run tasks: process, docker", shown: "process, and docker where an engine answers", list: executors},
+		{name: "docker", usage: "`SOCKET` of the Docker engine", shown: agent.DefaultDockerSocket, text: dockerSocket},
 		{name: "artifact_roots", usage: "`FOLDERS,...` that every task may fetch artifacts from with file URIs", shown: "none", list: absolutePaths(func(s *settings) *[]string { return &s.roots })},
 		{name: "log_size", usage: "`SIZE` that is kept of each of a task's logs; 0 keeps all", shown: "100MiB", text: logSize},
 		{name: "sandbox_age", usage: "`TIME` after which sandboxes of ended tasks go, if not before", shown: "168h", text: span(func(s *settings) *time.Duration { return &s.sandboxAge })},

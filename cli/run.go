@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -22,6 +23,7 @@ func runCommand() *cli.Command {
 			"ringmaster run -- echo hello",
 			"ringmaster run --cpus 2 --mem 1GiB --env LEVEL=9 -- sh -c 'gzip -$LEVEL < /etc/services | wc -c'",
 			"ringmaster run --count 4 -- sh -c 'echo I am $RINGMASTER_TASK_ID'",
+			"ringmaster run --image alpine:3 -- sh -c 'cat /etc/os-release'",
 			"ringmaster run --gpu-mem 10GiB --constraint 'rack==r1' -- nvidia-smi") +
 			"\n\nIt exits with the command's exit code (128+n for signal n; of several tasks, that of the first" +
 			"\nthat failed). Ctrl-C kills it. With --detach it prints FRAMEWORK:TASK and leaves: the framework" +
@@ -35,7 +37,10 @@ func runCommand() *cli.Command {
 			&cli.StringFlag{Name: "count", Usage: "`NUMBER` of tasks", Value: "1"},
 			&cli.StringFlag{Name: "name", Usage: "`NAME` of the task", DefaultText: "the command's"},
 			&cli.StringFlag{Name: "role", Usage: "`ROLE` that it counts for", Value: "default"},
-			&cli.StringFlag{Name: "image", Usage: "`IMAGE` of a container; not supported by this version"},
+			&cli.StringFlag{Name: "image", Usage: "`IMAGE` of a container that it runs in, with ARGV as its arguments; on agents with docker=true", DefaultText: "none"},
+			&cli.StringFlag{Name: "pull", Usage: "when the image is fetched: missing, always or never", Value: "missing"},
+			&cli.StringFlag{Name: "network", Usage: "`NETWORK` of the container: bridge, host, none or a name", Value: "bridge"},
+			&cli.StringFlag{Name: "entrypoint", Usage: "`PROGRAM` of the container", DefaultText: "the image's"},
 			&cli.StringSliceFlag{Name: "env", Usage: "`K=V` for its environment, or K to pass ours on; repeatable"},
 			&cli.StringFlag{Name: "placement", Usage: "`STRATEGY` that chooses the agent", DefaultText: "the role's"},
 			&cli.StringSliceFlag{Name: "constraint", Usage: "`CONDITION` on the agent, such as 'rack==r1' or 'host~web.*'; repeatable"},
@@ -66,15 +71,16 @@ type job struct {
 const maxRunCount = 10_000
 
 func readJob(c *cli.Context) (*job, error) {
-	if err := wantArgs(c, 1, -1); err != nil {
-		return nil, err
-	}
+	least := 1
 	if c.String("image") != "" {
-		return nil, usagef("--image is not supported by this version: run the command without a container")
+		least = 0 // the image has a command
+	}
+	if err := wantArgs(c, least, -1); err != nil {
+		return nil, err
 	}
 	j := &job{role: offers.Role(c.String("role")), detach: c.Bool("detach"), name: c.String("name")}
 	if j.name == "" {
-		j.name = filepath.Base(c.Args().First())
+		j.name = filepath.Base(cmp.Or(c.Args().First(), imageName(c.String("image"))))
 	}
 	var err error
 	if j.count, err = wholeNumber(c.String("count")); err != nil || j.count < 1 || j.count > maxRunCount {
@@ -91,6 +97,14 @@ func readJob(c *cli.Context) (*job, error) {
 		condition, err := offers.ParseConstraint(text)
 		if err != nil {
 			return nil, usagef("--constraint: %w", err)
+		}
+		j.demand.Constraints = append(j.demand.Constraints, condition)
+	}
+	if j.task.Container != nil {
+		// Another agent would reject it.
+		condition, err := offers.ParseConstraint("docker==true")
+		if err != nil {
+			return nil, err
 		}
 		j.demand.Constraints = append(j.demand.Constraints, condition)
 	}
@@ -120,11 +134,38 @@ func readTask(c *cli.Context, name string) (offers.Task, error) {
 		}
 		t.Command.Env[k] = v
 	}
+	if t.Container, err = readContainer(c); err != nil {
+		return t, err
+	}
 	t.ID = "check"
 	if err := t.Validate(); err != nil {
 		return t, errors.New(strings.TrimPrefix(err.Error(), "task check: "))
 	}
 	return t, nil
+}
+
+// readContainer returns nil without --image, which the other flags go with.
+func readContainer(c *cli.Context) (*offers.Container, error) {
+	if c.String("image") == "" {
+		for _, flag := range []string{"pull", "network", "entrypoint"} {
+			if c.IsSet(flag) {
+				return nil, fmt.Errorf("--%s goes with --image", flag)
+			}
+		}
+		return nil, nil
+	}
+	container := &offers.Container{Image: c.String("image"), Pull: offers.Pull(c.String("pull")), Network: c.String("network")}
+	if program := c.String("entrypoint"); program != "" {
+		container.Entrypoint = []string{program}
+	}
+	return container, nil
+}
+
+// imageName is an image's name as people say it, without registry and tag.
+func imageName(image string) string {
+	name, _, _ := strings.Cut(filepath.Base(image), "@")
+	name, _, _ = strings.Cut(name, ":")
+	return name
 }
 
 func readAmounts(c *cli.Context) (r offers.Resources, err error) {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
@@ -49,6 +51,8 @@ type settings struct {
 	attributes map[string]string
 	policies   map[string]offers.Policy // by class; "" is the default for all
 	plugins    []string                 // programs that find devices
+	executors  []string                 // none: what the host has
+	docker     string                   // socket of the engine; "": the usual one
 	roots      []string                 // that file URIs of artifacts may read
 	cache      int64                    // bytes of artifacts; 0 is the agent's default
 	logSize    int64
@@ -194,19 +198,28 @@ func logLevel(s *settings, text string) error {
 	return fmt.Errorf("%q is not trace, debug, info, warn, error or off", text)
 }
 
-func executors(_ *settings, list []string) error {
-	for _, e := range list {
-		switch e {
-		case "process":
-		case "docker":
-			return errors.New("docker is not supported by this version; it has process")
-		default:
-			return fmt.Errorf("%q is no executor; this version has process", e)
+// executors reads [process, docker]; what there is of them is the agent's to
+// say.
+func executors(s *settings, list []string) error {
+	for i, e := range list {
+		if e != agent.ProcessExecutor && e != agent.DockerExecutor || slices.Contains(list[:i], e) {
+			return fmt.Errorf("%q is no executor, or named twice; there are process and docker", e)
 		}
 	}
 	if len(list) == 0 {
-		return errors.New("no executor is named; this version has process")
+		return errors.New("no executor is named; there are process and docker")
 	}
+	s.executors = list
+	return nil
+}
+
+// dockerSocket reads a path, or what DOCKER_HOST holds.
+func dockerSocket(s *settings, text string) error {
+	path := strings.TrimPrefix(text, "unix://")
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("%q is not the path of a socket; engines on other hosts can't show a container its sandbox", text)
+	}
+	s.docker = path
 	return nil
 }
 

@@ -41,6 +41,7 @@ func openAgent(s *settings, d *door.Door, log hclog.Logger, endTasks bool) (*age
 	return agent.Open(agent.Config{
 		Name: s.name, Masters: s.masters, DataDir: s.dataDir, HTTP: s.http,
 		Resources: s.resources, Attributes: s.attributes, Policies: s.policies,
+		Executors: s.executors, DockerSocket: s.docker,
 		DevicePlugins: s.plugins, ArtifactRoots: s.roots, ArtifactCache: s.cache, LogSize: s.logSize, SandboxAge: s.sandboxAge,
 		Version: Version, KillTasksOnClose: endTasks, Door: d, Logger: log,
 	})

@@ -65,9 +65,9 @@ type api struct {
 	version string
 	agents  http.RoundTripper // to the agents' HTTP doors
 
-	framework, agent func(wire.Link, door.Principal) // serve one connection
-	silence          time.Duration                   // after which an agent's connection is given up
-	hold             time.Duration                   // how long a connection waits for a leader
+	framework, agent func(wire.Link, visitor) // serve one connection
+	silence          time.Duration            // after which an agent's connection is given up
+	hold             time.Duration            // how long a connection waits for a leader
 
 	sessions sync.WaitGroup
 	mux      *http.ServeMux

@@ -56,8 +56,8 @@ func newScene(t testing.TB, token string) *scene {
 	close(s.leads)
 	s.api = &api{
 		loop: s, replica: s, door: d, logger: hclog.NewNullLogger(), version: "test", agents: &http.Transport{},
-		framework: func(l wire.Link, _ door.Principal) { l.Close("seen") },
-		agent:     func(l wire.Link, _ door.Principal) { l.Close("seen") },
+		framework: func(l wire.Link, _ visitor) { l.Close("seen") },
+		agent:     func(l wire.Link, _ visitor) { l.Close("seen") },
 	}
 	s.api.build()
 	s.server = httptest.NewServer(s.api)

@@ -63,10 +63,10 @@ type peer struct {
 	from wire.Vocabulary
 }
 
-func (s *stage) connect(serve func(wire.Link, door.Principal), from wire.Vocabulary) *peer {
+func (s *stage) connect(serve func(wire.Link, visitor), from wire.Vocabulary) *peer {
 	s.Helper()
 	theirs, ours := wire.Pipe(wire.Options{})
-	go serve(ours, door.Principal{})
+	go serve(ours, visitor{})
 	s.Cleanup(func() { theirs.Close("done") })
 	return &peer{s.TB, theirs, from}
 }

@@ -93,8 +93,8 @@ func (s *session) enter(work func(*lead.Core), otherwise func()) bool {
 }
 
 // serveFramework serves one framework's connection until it ends.
-func (l *loop) serveFramework(link wire.Link, p door.Principal) {
-	s := &session{loop: l, link: link, principal: p, prefix: door.Framework}
+func (l *loop) serveFramework(link wire.Link, v visitor) {
+	s := &session{loop: l, link: link, principal: v.principal, prefix: door.Framework}
 	settled := make(chan struct{}, 1)
 	settle := func() {
 		select {
@@ -102,7 +102,7 @@ func (l *loop) serveFramework(link wire.Link, p door.Principal) {
 		default:
 		}
 	}
-	f := lead.NewFramework(s, settle)
+	f := lead.NewFramework(s, v.number, settle)
 	done := make(chan struct{})
 	var beats sync.WaitGroup
 	beats.Go(func() { s.beat(done) })
@@ -161,8 +161,8 @@ func (s *session) beat(done <-chan struct{}) {
 }
 
 // serveAgent serves one agent's connection until it ends.
-func (l *loop) serveAgent(link wire.Link, p door.Principal) {
-	s := &session{loop: l, link: link, principal: p, prefix: door.Agent}
+func (l *loop) serveAgent(link wire.Link, v visitor) {
+	s := &session{loop: l, link: link, principal: v.principal, prefix: door.Agent}
 	a := lead.NewAgent(s)
 	var heard atomic.Pointer[time.Time]
 	hear := func() { now := time.Now(); heard.Store(&now) }

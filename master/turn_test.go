@@ -150,23 +150,23 @@ func TestLeadershipIsFollowed(t *testing.T) {
 	}
 }
 
-// A framework's store is read only where a majority says that this master
-// leads; that comes before all else.
+// A framework's store is read, and it is told what is known of its tasks, only
+// where a majority says that this master leads; that comes before all else.
 func TestStoreIsReadWithTheMajority(t *testing.T) {
 	a := &agreement{changes: make(chan bool), verify: offers.Errorf(offers.Unavailable, "no majority answers")}
 	l := turning(t, a)
 	go l.run(t.Context())
 	s := &stage{t, l}
 	f := s.connect(s.serveFramework, wire.ToFramework)
-	for _, op := range []string{"get", "list"} {
-		f.send(&wire.StateRequest{Op: op, Key: "k"}, "r")
+	for _, ask := range []wire.Message{&wire.StateRequest{Op: "get", Key: "k"}, &wire.StateRequest{Op: "list", Key: "k"}, &wire.Reconcile{}} {
+		f.send(ask, "r")
 		frame, err := f.link.Receive()
 		if err != nil {
 			t.Fatal(err)
 		}
 		m, _, err := wire.Decode(wire.ToFramework, frame)
 		if e, ok := m.(*wire.ErrorMessage); err != nil || !ok || e.Code != offers.Unavailable {
-			t.Errorf("%s without a majority gets %s", op, frame)
+			t.Errorf("%+v without a majority gets %s", ask, frame)
 		}
 	}
 }

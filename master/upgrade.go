@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -46,10 +47,29 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
+// visitor is who connected.
+type visitor struct {
+	principal door.Principal
+	number    uint64 // of the connection, in the order in which they came
+}
+
+// numbered gives the context of each connection its number. A server calls it
+// for one after the other, in the order in which the kernel took them; what
+// comes on them is read side by side.
+func numbered() func(context.Context, net.Conn) context.Context {
+	var taken uint64
+	return func(ctx context.Context, _ net.Conn) context.Context {
+		taken++
+		return context.WithValue(ctx, numberKey{}, taken)
+	}
+}
+
+type numberKey struct{}
+
 // upgrade is the way into a session. Only the leader lets it happen; the loop
 // fences what comes in after leadership is lost. The session is served by the
 // request's goroutine.
-func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Link, door.Principal)) func(http.ResponseWriter, *http.Request) error {
+func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Link, visitor)) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		leader, ok := a.leader(r.Context())
 		if !ok {
@@ -69,7 +89,8 @@ func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Lin
 			a.logger.Debug("a connection was not upgraded", "from", r.RemoteAddr, "error", err)
 			return nil // it has been answered
 		}
-		serve(link, a.door.Who(r))
+		number, _ := r.Context().Value(numberKey{}).(uint64)
+		serve(link, visitor{a.door.Who(r), number})
 		return nil
 	}
 }

@@ -12,7 +12,7 @@ import (
 // one of Command, HTTP and TCP. A task that fails Failures checks in a row is
 // ended and has failed.
 type Health struct {
-	Command  *Command  `json:"command,omitempty"`  // well if it ends with 0; runs like the task and beside it
+	Command  *Command  `json:"command,omitempty"`  // well if it ends with 0; runs like the task and beside it, in its container
 	HTTP     *HTTPPing `json:"http,omitempty"`     // well if it answers with a status from 200 to 399
 	TCP      *TCPPing  `json:"tcp,omitempty"`      // well if it can be connected to
 	Delay    Duration  `json:"delay,omitempty"`    // from the task's start to the first check
@@ -71,6 +71,9 @@ func (h *Health) validate(ports Ports) error {
 func (c *Command) validateCheck() error {
 	if c.User != "" || c.Dir != "" {
 		return errors.New(".command: user and dir are the task's own and can't be given")
+	}
+	if len(c.Argv) == 0 && c.Shell == "" {
+		return errors.New(".command.argv or command.shell is missing")
 	}
 	if err := c.validate(); err != nil {
 		return fmt.Errorf(".command.%w", err)

@@ -62,6 +62,9 @@ const (
 	ReasonHealth         = "health"          // failed its health checks
 	ReasonMemoryLimit    = "memory_limit"    // killed by the kernel for memory
 	ReasonDiskLimit      = "disk_limit"      // its sandbox took more of the disk than it asked for
+	ReasonImage          = "image"           // its container's image can't be had
+	ReasonNoExecutor     = "no_executor"     // its agent runs no tasks of its kind
+	ReasonContainerLost  = "container_lost"  // its container was removed by somebody else
 	ReasonStart          = "start_failed"    // its program could not be started
 	ReasonArtifact       = "artifact"        // one of its artifacts could not be fetched
 	ReasonAgentLost      = "agent_lost"      // its agent was removed or replaced

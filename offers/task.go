@@ -3,7 +3,6 @@ package offers
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -16,7 +15,7 @@ type Task struct {
 	Name       string            `json:"name,omitempty"`
 	Resources  Resources         `json:"resources"`
 	Command    *Command          `json:"command,omitempty"`
-	Container  json.RawMessage   `json:"container,omitempty"`
+	Container  *Container        `json:"container,omitempty"` // nil: a process of the host
 	Artifacts  []Artifact        `json:"artifacts,omitempty"`
 	Health     *Health           `json:"health,omitempty"`
 	KillGrace  Duration          `json:"kill_grace,omitempty"`  // from SIGTERM to SIGKILL; 0 means DefaultKillGrace
@@ -72,9 +71,6 @@ func (t *Task) Validate() error {
 	if err := t.Resources.Validate(); err != nil {
 		return fmt.Errorf("task %s: resources: %w", t.ID, err)
 	}
-	if given(t.Container) {
-		return fmt.Errorf("task %s: container is not supported by this version", t.ID)
-	}
 	if t.Health != nil {
 		if err := t.Health.validate(t.Resources.Ports); err != nil {
 			return fmt.Errorf("task %s: health%w", t.ID, err)
@@ -83,11 +79,8 @@ func (t *Task) Validate() error {
 	if err := validArtifacts(t.Artifacts); err != nil {
 		return fmt.Errorf("task %s: %w", t.ID, err)
 	}
-	if t.Command == nil {
-		return fmt.Errorf("task %s: command is missing", t.ID)
-	}
-	if err := t.Command.validate(); err != nil {
-		return fmt.Errorf("task %s: command.%w", t.ID, err)
+	if err := t.validateWork(); err != nil {
+		return fmt.Errorf("task %s: %w", t.ID, err)
 	}
 	if len(t.Name) > 256 || !Printable(t.Name) {
 		return fmt.Errorf("task %s: name is not printable or longer than 256 bytes", t.ID)
@@ -95,14 +88,30 @@ func (t *Task) Validate() error {
 	return nil
 }
 
-func given(raw json.RawMessage) bool {
-	return len(raw) > 0 && !slices.Contains([]string{"null", "[]"}, string(raw))
+// validateWork refuses a task that says nothing to run, or that twice.
+func (t *Task) validateWork() error {
+	if t.Container != nil {
+		if err := t.Container.validate(t); err != nil {
+			return fmt.Errorf("container.%w", err)
+		}
+	}
+	if t.Command == nil {
+		if t.Container != nil {
+			return nil // its image says what it runs
+		}
+		return fmt.Errorf("command is missing")
+	}
+	if t.Container == nil && len(t.Command.Argv) == 0 && t.Command.Shell == "" {
+		return fmt.Errorf("command.argv or command.shell is missing")
+	}
+	if err := t.Command.validate(); err != nil {
+		return fmt.Errorf("command.%w", err)
+	}
+	return nil
 }
 
 func (c *Command) validate() error {
 	switch {
-	case len(c.Argv) == 0 && c.Shell == "":
-		return fmt.Errorf("argv or command.shell is missing")
 	case len(c.Argv) > 0 && c.Shell != "":
 		return fmt.Errorf("argv and command.shell are both given; one of them runs")
 	case len(c.Argv) > 0 && c.Argv[0] == "":

@@ -40,9 +40,30 @@ func TestTaskValidate(t *testing.T) {
 		{`{"id":"t","command":{"argv":["a"],"env":{"A":"\u0000"}}}`, "env"}, {`{"id":"t","command":{"argv":["a"],"env":{"A\u0000":"x"}}}`, "env"},
 		{`{"id":"t","command":{"argv":["a"]},"name":"a\u0007"}`, "name"},
 		{`{"id":"t","command":{"argv":["a"]},"name":"` + strings.Repeat("x", 257) + `"}`, "name"},
-		{`{"id":"t","command":{"argv":["a"]},"container":{"image":"x"}}`, "container"},
+		{`{"id":"t","container":{"image":"reg.example:5000/a/b:1@sha256:0f","pull":"never","entrypoint":["a",""],"network":"my_net-1","mounts":[{"source":"/a","target":"/b","read_only":true}]}}`, ""},
+		{`{"id":"t","command":{"shell":"x"},"container":{"image":"x","network":"host"}}`, ""}, {`{"id":"t","command":{"dir":"sub"},"container":{"image":"x"}}`, ""},
+		{`{"id":"t","resources":{"ports":["31000-31002"]},"container":{"image":"x","ports":[80,"81","53/udp"]}}`, ""},
+		{`{"id":"t","resources":{"ports":[31000]},"container":{"image":"x","ports":[80,81]}}`, "container.ports"},
+		{`{"id":"t","resources":{"ports":["31000-31002"]},"container":{"image":"x","ports":[80,"80/tcp"]}}`, "container.ports"},
+		{`{"id":"t","resources":{"ports":[31000]},"container":{"image":"x","ports":[80],"network":"host"}}`, "container.ports"},
+		{`{"id":"t","container":{}}`, "container.image"}, {`{"id":"t","container":{"image":"a b"}}`, "container.image"},
+		{`{"id":"t","container":{"image":"a?x=y"}}`, "container.image"}, {`{"id":"t","container":{"image":"a\n"}}`, "container.image"},
+		{`{"id":"t","container":{"image":"x","pull":"often"}}`, "container.pull"},
+		{`{"id":"t","container":{"image":"x","entrypoint":[""]}}`, "container.entrypoint"},
+		{`{"id":"t","command":{"shell":"x"},"container":{"image":"x","entrypoint":["a"]}}`, "container.entrypoint"},
+		{`{"id":"t","container":{"image":"x","network":"container:other"}}`, "container.network"},
+		{`{"id":"t","container":{"image":"x","mounts":[{"source":"a","target":"/b"}]}}`, "source"},
+		{`{"id":"t","container":{"image":"x","mounts":[{"source":"/a/../b","target":"/b"}]}}`, "source"},
+		{`{"id":"t","container":{"image":"x","mounts":[{"source":"/a","target":"b"}]}}`, "target"},
+		{`{"id":"t","container":{"image":"x","mounts":[{"source":"/a","target":"/"}]}}`, "target"},
+		{`{"id":"t","container":{"image":"x","mounts":[{"source":"/a","target":"/proc/sys"}]}}`, "target"},
+		{`{"id":"t","container":{"image":"x","mounts":[{"source":"/a","target":"/ringmaster/sandbox"}]}}`, "target"},
+		{`{"id":"t","container":{"image":"x","mounts":[{"source":"/a","target":"/b"},{"source":"/c","target":"/b"}]}}`, "target"},
+		{`{"id":"t","command":{"argv":["a"],"shell":"b"},"container":{"image":"x"}}`, "command.argv"},
 		{`{"id":"t","command":{"argv":["a"]},"artifacts":[{"uri":"x"}]}`, "artifacts"},
 		{`{"id":"t","command":{"argv":["a"]},"health":{}}`, "health"},
+		{`{"id":"t","container":{"image":"x"},"health":{"command":{"shell":"true"}}}`, ""}, {`{"id":"t","container":{"image":"x"},"health":{"command":{}}}`, "health.command"},
+		{`{"id":"t","container":{"image":"x"},"health":{"tcp":{"port":80}},"artifacts":[{"uri":"http://x.example/a"}]}`, ""},
 	} {
 		var task offers.Task
 		if err := json.Unmarshal([]byte(row.in), &task); err != nil {
@@ -66,6 +87,9 @@ func TestTaskRefused(t *testing.T) {
 		{`{"command":{"env":{"A":5}},"id":"t7"}`, []string{"t7", "command.env"}},
 		{`{"command":"true","id":"t7"}`, []string{"t7", "command"}},
 		{`{"labels":["a"],"id":"t7"}`, []string{"t7", "labels"}},
+		{`{"container":{"image":"x","ports":["80/sctp"]},"id":"t7"}`, []string{"t7", "container", "ports"}},
+		{`{"container":{"image":"x","ports":[0]},"id":"t7"}`, []string{"t7", "container", "ports"}},
+		{`{"container":["x"],"id":"t7"}`, []string{"t7", "container"}},
 		{`{"id":7}`, []string{"id"}},
 		{`[]`, []string{"object"}},
 		{`"t7"`, []string{"object"}},
@@ -97,6 +121,7 @@ func FuzzTask(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"t","name":"n","resources":{"mem":"1MiB"},"command":{"argv":["a"],"env":{"A":"b"}},"kill_grace":1,"max_runtime":"5s","labels":{"a":"b"}}`,
 		`{"id":"t","command":{"shell":"x"}}`, `{"id":"..","command":{}}`, `{"id":"t","container":[]}`,
+		`{"id":"t","resources":{"ports":[1,2]},"container":{"image":"x","pull":"always","entrypoint":["a"],"ports":[80,"53/udp"],"mounts":[{"source":"/a","target":"/b","read_only":true}]}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -105,7 +130,7 @@ func FuzzTask(f *testing.F) {
 		if json.Unmarshal(data, &task) != nil || task.Validate() != nil {
 			return
 		}
-		if len(task.Command.Args()) == 0 || task.Command.Args()[0] == "" {
+		if task.Container == nil && (len(task.Command.Args()) == 0 || task.Command.Args()[0] == "") {
 			t.Fatal("a valid task runs nothing")
 		}
 		sameAgain(t, &task, new(offers.Task), task.Validate)

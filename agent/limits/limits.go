@@ -26,6 +26,14 @@ type Need struct {
 	Processes int64
 }
 
+// Shares returns the weight as cgroups of version 1 count it, 0 for none.
+func (n Need) Shares() int64 {
+	if n.CPUs <= 0 {
+		return 0
+	}
+	return min(max(2, n.CPUs*1024/1000), 262144)
+}
+
 // Limits makes the groups of one agent. Safe for concurrent use.
 type Limits struct {
 	make func(key string, need Need) (*Group, error) // nil: this host has none
@@ -84,8 +92,7 @@ func (l *Limits) Group(key string, need Need) (*Group, error) {
 
 func resources(need Need) *specs.LinuxResources {
 	r := &specs.LinuxResources{}
-	if need.CPUs > 0 {
-		shares := uint64(min(max(2, need.CPUs*1024/1000), 262144))
+	if shares := uint64(need.Shares()); shares > 0 {
 		r.CPU = &specs.LinuxCPU{Shares: &shares}
 	}
 	if need.Mem > 0 {

@@ -275,10 +275,28 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if unended, err := b.Sweep(map[string]bool{"fw:task": true}); err != nil || len(unended) != 0 {
+	if unended, err := b.Sweep(map[string]record.Identity{"fw:task": p.Identity()}); err != nil || len(unended) != 0 || syscall.Kill(pid, 0) != nil {
 		t.Fatal(unended, err)
 	}
 	if unended, err := b.Sweep(nil); err != nil || len(unended) != 1 {
+		t.Fatal(unended, err)
+	}
+	dies(t, pid)
+	p.Close()
+}
+
+// A shim that runs for a task of which another shim is known is of a time that
+// nobody knows: nobody would wait for it.
+func TestSweepOfAnotherShim(t *testing.T) {
+	b := newBench(t)
+	p := b.start(t, "echo $$ > ready; sleep 1000", limits.Need{})
+	pid, err := strconv.Atoi(b.await(t, "ready"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := p.Identity()
+	other.Start--
+	if unended, err := b.Sweep(map[string]record.Identity{"fw:task": other}); err != nil || len(unended) != 0 {
 		t.Fatal(unended, err)
 	}
 	dies(t, pid)

@@ -104,12 +104,13 @@ func (x *Executor) Forget(key string) error {
 }
 
 // Sweep ends every task under the executor's folder, every shim of a folder
-// that was there once, and everything in a cgroup, that is not in keep. It
-// returns the keys of the tasks that it found without a record of their end.
-func (x *Executor) Sweep(keep map[string]bool) ([]string, error) {
-	kept := make(map[string]bool, len(keep))
-	for key := range keep {
-		kept[folderName(key)] = true
+// that was there once, and everything in a cgroup, that is not in keep, and the
+// other shims of a key that is. It returns the keys that are not in keep of the
+// tasks that it found without a record of their end.
+func (x *Executor) Sweep(keep map[string]record.Identity) ([]string, error) {
+	kept := make(map[string]record.Identity, len(keep))
+	for key, shim := range keep {
+		kept[folderName(key)] = shim
 	}
 	entries, err := os.ReadDir(x.dir)
 	if err != nil {
@@ -118,7 +119,7 @@ func (x *Executor) Sweep(keep map[string]bool) ([]string, error) {
 	var unended []string
 	var failed error
 	for _, e := range entries {
-		if kept[e.Name()] {
+		if _, keep := kept[e.Name()]; keep {
 			continue
 		}
 		if x.end(e.Name()) {
@@ -127,13 +128,16 @@ func (x *Executor) Sweep(keep map[string]bool) ([]string, error) {
 		failed = errors.Join(failed, os.RemoveAll(filepath.Join(x.dir, e.Name())))
 	}
 	for key, shim := range shims(x.dir) {
-		if !kept[key] {
+		own, keep := kept[key]
+		if !keep || own != shim {
 			endShim(shim)
+		}
+		if !keep {
 			unended = append(unended, key)
 		}
 	}
 	for _, key := range x.limits.Keys() {
-		if !kept[key] {
+		if _, keep := kept[key]; !keep {
 			failed = errors.Join(failed, x.limits.Find(key).Empty())
 		}
 	}

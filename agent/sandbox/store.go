@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,6 +94,18 @@ func (s *Store) Create(ref offers.TaskRef, owner *record.User, sub string) (stri
 		}
 	}
 	return path, makeSub(path, sub, owner)
+}
+
+// Give gives a folder that Create has made, with what was put there since, to
+// another owner, before the task starts.
+func (s *Store) Give(ref offers.TaskRef, owner *record.User) error {
+	err := filepath.WalkDir(s.Path(ref), func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, own(path, owner))
+	})
+	if err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	return nil
 }
 
 // makeSub makes the folder that the task starts in, part by part, so that

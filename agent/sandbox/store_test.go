@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/sandbox"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -104,5 +106,35 @@ func TestCreate(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(path, "a")); err == nil {
 		t.Error("what an earlier task left is still there")
+	}
+}
+
+// TestGive hands a folder, with all that is in it, to another owner.
+func TestGive(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("giving files away needs root")
+	}
+	s, err := sandbox.Open(t.TempDir(), sandbox.Keep{Count: 3, Age: time.Hour}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := s.Create(ref(1), nil, "a/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(path, "a", "artifact"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Give(ref(1), &record.User{UID: 12, GID: 34}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "stdout", "stderr", "a", "a/b", "a/artifact"} {
+		info, err := os.Stat(filepath.Join(path, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := info.Sys().(*syscall.Stat_t); st.Uid != 12 || st.Gid != 34 {
+			t.Errorf("%q belongs to %d:%d", name, st.Uid, st.Gid)
+		}
 	}
 }

@@ -83,6 +83,14 @@ func (m *Machine) Checked(ref offers.TaskRef, failure string, now time.Time) {
 	}
 }
 
+// Unchecked takes that a health check could not be made, for no fault of the
+// task: nothing is known, and it is made again an interval later.
+func (m *Machine) Unchecked(ref offers.TaskRef, now time.Time) {
+	if t, known := m.tasks[ref]; known && !t.ended() && !t.leaving() && t.Task.Health != nil {
+		t.check = now.Add(t.Task.Health.Every())
+	}
+}
+
 func times(failures int) string {
 	if failures == 1 {
 		return "it failed a health check"

@@ -59,3 +59,31 @@ func TestHealthOverARestart(t *testing.T) {
 		t.Errorf("the doomed one ended as %+v", p)
 	}
 }
+
+// TestUnchecked: a check that could not be made counts neither way, and is made
+// again.
+func TestUnchecked(t *testing.T) {
+	m := fresh(t)
+	launch(t, m, at(0), offers.Task{ID: "t", Health: &offers.Health{TCP: &offers.TCPPing{Port: 1}, Failures: 2}})
+	m.Prepared(name("t"), record.Identity{PID: 1}, at(0))
+	m.Started(name("t"), at(0))
+	m.Checked(name("t"), "refused", at(1))
+	m.Ready()
+	m.Unchecked(name("t"), at(11))
+	m.Unchecked(name("nobody"), at(11))
+	if r := m.Ready(); !r.Empty() {
+		t.Errorf("something follows from a check that was not made: %+v", r)
+	}
+	m.Tick(at(20))
+	if r := m.Ready(); len(r.Checks) != 0 {
+		t.Error("it is made again too early")
+	}
+	m.Tick(at(21))
+	if r := m.Ready(); len(r.Checks) != 1 {
+		t.Error("it is not made again")
+	}
+	m.Checked(name("t"), "refused", at(22))
+	if r := m.Ready(); len(r.Signals) != 1 {
+		t.Error("the failure before it is forgotten")
+	}
+}

@@ -36,6 +36,14 @@ func (m *Machine) Prepared(ref offers.TaskRef, id record.Identity, now time.Time
 	m.ready.Release = append(m.ready.Release, ref)
 }
 
+// Waiting takes why a task does not run yet, which is reported once.
+func (m *Machine) Waiting(ref offers.TaskRef, why string, now time.Time) {
+	t, known := m.tasks[ref]
+	if known && t.State == offers.Starting && t.Serial == 0 && t.Kill == nil {
+		m.report(t, Report{State: offers.Starting, Message: why, Time: now}, now)
+	}
+}
+
 // Started takes that a task runs.
 func (m *Machine) Started(ref offers.TaskRef, now time.Time) {
 	t, known := m.tasks[ref]
@@ -77,8 +85,8 @@ type How struct {
 	record.Exit
 	Lost     bool   // its shim died without a record
 	Rebooted bool   // the host has restarted since
-	Failed   string // it could not be prepared: a sentence
-	Reason   string // of Failed; "" means offers.ReasonStart
+	Failed   string // it could not be prepared; beside Lost, how it got lost
+	Reason   string // of Failed; "" means the usual one
 }
 
 // Ended takes the end of a task's process.
@@ -119,7 +127,7 @@ func (t *task) verdict(how How, now time.Time) Report {
 	case t.Doom != nil:
 		r.State, r.Reason, r.Message = offers.Failed, t.Doom.Reason, t.Doom.Message
 	case how.Lost:
-		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonShimLost, "the process that supervised it died; what was left of it is killed"
+		r.State, r.Reason, r.Message = offers.Failed, cmp.Or(how.Reason, offers.ReasonShimLost), cmp.Or(how.Failed, "the process that supervised it died; what was left of it is killed")
 	case how.Never:
 		r.State, r.Reason, r.Message = offers.Failed, offers.ReasonStart, "it was not started before the agent ended"
 	case !ran:

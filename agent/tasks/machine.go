@@ -16,6 +16,20 @@ type Config struct {
 	Total    offers.Inventory
 	Policies map[string]offers.Policy // by class; "" for all
 	Host     string                   // goes into statuses
+	Refusals Refusals
+}
+
+// Refusals say why tasks of a kind are rejected; "" is of a kind that runs.
+type Refusals struct {
+	NoProcesses  string
+	NoContainers string
+}
+
+func (r Refusals) of(t *offers.Task) string {
+	if t.Container != nil {
+		return r.NoContainers
+	}
+	return r.NoProcesses
 }
 
 // Meta is what the agent remembers about its place in the cluster.
@@ -68,7 +82,7 @@ type Ready struct {
 	Release []offers.TaskRef // open the gate of its process
 	Abandon []offers.TaskRef // close it: the task never starts
 	Signals []Signal
-	Checks  []Launch // check their health and answer with Checked
+	Checks  []Launch // check their health and answer with Checked or Unchecked
 	Send    []wire.TaskStatus
 	Usage   bool // what devices are used has changed
 }

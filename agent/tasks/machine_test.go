@@ -584,3 +584,81 @@ func TestNoTraceOfWhatRan(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+func TestRefusals(t *testing.T) {
+	inContainer := offers.Task{ID: "c", Container: &offers.Container{Image: "x"}}
+	for _, c := range []struct {
+		refusals Refusals
+		task     offers.Task
+		want     string
+	}{
+		{Refusals{}, inContainer, "launched c, changed c, | start c"},
+		{Refusals{NoContainers: "why"}, offers.Task{ID: "p"}, "launched p, changed p, | start p"},
+		{Refusals{NoContainers: "why"}, inContainer, "launched c, changed c, | send c rejected no_executor"},
+		{Refusals{NoProcesses: "why"}, offers.Task{ID: "p"}, "launched p, changed p, | send p rejected no_executor"},
+		{Refusals{NoProcesses: "why"}, inContainer, "launched c, changed c, | start c"},
+	} {
+		m := New(Config{Total: total(), Host: "h", Refusals: c.refusals}, Meta{Agent: "a1", Term: 5})
+		register(t, m, at(0))
+		m.Ready()
+		launch(t, m, at(1), c.task)
+		r := m.Ready()
+		if got := tell(r); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.refusals, got, c.want)
+		}
+		if len(r.Send) > 0 && r.Send[0].Message != "why" {
+			t.Errorf("the reason is not told: %+v", r.Send[0])
+		}
+		if err := m.check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWaiting: why a task does not run yet is told once, and only while that is
+// so.
+func TestWaiting(t *testing.T) {
+	m := fresh(t)
+	for _, id := range []offers.TaskID{"a", "b", "c"} {
+		launch(t, m, at(1), offers.Task{ID: id})
+	}
+	m.Ready()
+	m.Waiting(name("a"), "its image is fetched", at(2))
+	m.Waiting(name("nobody"), "x", at(2))
+	r := m.Ready()
+	if got := tell(r); got != "changed a, | send a starting" || r.Send[0].Message != "its image is fetched" {
+		t.Errorf("%s: %+v", got, r.Send)
+	}
+	m.Waiting(name("a"), "still", at(3))
+	m.Prepared(name("b"), record.Identity{PID: 1}, at(3))
+	m.Started(name("b"), at(3))
+	m.Ready()
+	m.Waiting(name("b"), "late", at(4))
+	if err := m.Kill(&wire.KillTask{Term: 5, TaskRef: name("c")}, at(4)); err != nil {
+		t.Fatal(err)
+	}
+	m.Ready()
+	m.Waiting(name("c"), "late", at(4))
+	if got := tell(m.Ready()); got != "|" {
+		t.Errorf("told again or too late: %s", got)
+	}
+	m.Ended(name("a"), How{Failed: "there is none", Reason: offers.ReasonImage}, at(5))
+	if r := m.Ready(); tell(r) != "changed a, | send a failed image" || r.Send[0].Message != "there is none" {
+		t.Errorf("%s: %+v", tell(r), r.Send)
+	}
+	if err := m.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHowItGotLost(t *testing.T) {
+	m := fresh(t)
+	launch(t, m, at(1), offers.Task{ID: "t"})
+	m.Prepared(name("t"), record.Identity{Container: "c"}, at(1))
+	m.Started(name("t"), at(1))
+	m.Ready()
+	m.Ended(name("t"), How{Lost: true, Failed: "somebody has removed it", Reason: offers.ReasonContainerLost}, at(2))
+	if r := m.Ready(); tell(r) != "changed t, | send t failed container_lost" || r.Send[0].Message != "somebody has removed it" {
+		t.Errorf("%s: %+v", tell(r), r.Send)
+	}
+}

@@ -179,6 +179,10 @@ func (m *Machine) launch(l wire.LaunchTask, now time.Time) {
 		m.finish(m.enter(l, now), Report{State: offers.Rejected, Reason: offers.ReasonBadTask, Message: err.Error(), Time: now}, now)
 		return
 	}
+	if why := m.config.Refusals.of(&l.Task); why != "" {
+		m.finish(m.enter(l, now), Report{State: offers.Rejected, Reason: offers.ReasonNoExecutor, Message: why, Time: now}, now)
+		return
+	}
 	holding, why := m.bind(l)
 	l.Holding = holding
 	t := m.enter(l, now)

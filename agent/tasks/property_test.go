@@ -247,7 +247,11 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		"checked": func(t *rapid.T) {
 			if ref, ok := w.some(t, w.checking); ok {
 				delete(w.checking, ref)
-				w.m.Checked(ref, rapid.SampledFrom([]string{"", "refused"}).Draw(t, "failure"), w.now)
+				if outcome := rapid.SampledFrom([]string{"", "refused", "unknown"}).Draw(t, "outcome"); outcome == "unknown" {
+					w.m.Unchecked(ref, w.now)
+				} else {
+					w.m.Checked(ref, outcome, w.now)
+				}
 			}
 		},
 		"fetched": func(t *rapid.T) {

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"time"
@@ -91,8 +92,17 @@ func taskIDs(tasks []json.RawMessage) (out []offers.TaskID) {
 	return out
 }
 
+// unheard are the beginnings, as wire.Encode writes them, of what is most of the
+// frames and answers nothing: it need not be decoded.
+var unheard = [][]byte{[]byte(`{"type":"update"`), []byte(`{"type":"heartbeat"`)}
+
 // Received notes a frame that came out of the connection at a time.
 func (c *Conn) Received(at time.Time, frame []byte) {
+	for _, beginning := range unheard {
+		if bytes.HasPrefix(frame, beginning) {
+			return
+		}
+	}
 	m, env, err := wire.Decode(wire.ToFramework, frame)
 	if err != nil {
 		return

@@ -14,9 +14,11 @@ type accept struct {
 	offers  []offers.OfferID
 	tasks   []offers.TaskID
 	state   map[offers.TaskID]*task
+	asked   bool // an id was in use: what the masters know under it is asked for
 }
 
-// lose marks the tasks that nobody has answered for, to be reconciled.
+// lose marks the tasks that nobody has answered for, to be reconciled, over
+// every connection until there is an answer.
 func (a *accept) lose() {
 	for _, id := range a.tasks {
 		if t := a.state[id]; t.sent == a {
@@ -132,8 +134,9 @@ func (s *Session) enterAccept(request string, ids []offers.OfferID, tasks []offe
 	for i := range tasks {
 		id := tasks[i].ID
 		a.tasks = append(a.tasks, id)
+		past := s.ended.known[id]
 		s.ended.forget(id)
-		t := &task{sent: a}
+		t := &task{sent: a, past: past}
 		s.tasks[id], a.state[id] = t, t
 		if len(from) > 0 {
 			t.from = from[min(i, len(from)-1)]
@@ -170,12 +173,13 @@ func (s *Session) accepted(m *wire.Accepted, request string) {
 }
 
 // closeAccept ends the wait for an answer; kills that waited with it go out.
+// What it says nothing of is being reconciled.
 func (s *Session) closeAccept(a *accept) {
 	delete(s.accepts, a.request)
+	a.lose()
 	for _, id := range a.tasks {
 		t := a.state[id]
-		t.sent = nil
-		if t.kill != nil && !t.state.Terminal() && s.tasks[id] == t {
+		if t.kill != nil && !t.lost && !t.state.Terminal() && s.tasks[id] == t {
 			s.sendKill(id, t)
 		}
 	}
@@ -198,10 +202,11 @@ func (s *Session) refusedAccept(r *Refused, request string) {
 	case offers.OfferGone, offers.MixedAgents:
 		s.closeAccept(a)
 	case offers.TaskIDInUse:
+		a.asked = true
 		s.sendReconcile("settle", open(a))
 	default:
-		s.sendReconcile("settle", open(a))
 		s.closeAccept(a)
+		s.sendReconcile("settle", open(a))
 	}
 }
 

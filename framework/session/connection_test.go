@@ -156,6 +156,36 @@ func TestLostAcceptIsInDoubt(t *testing.T) {
 	}
 }
 
+// A demand is stated again while an accept of it is in flight, and so for more
+// than is left once that has an answer. What is met is withdrawn.
+func TestMetDemandLeavesNothingBehind(t *testing.T) {
+	s := start(t)
+	two := 2
+	if err := s.Demand(offers.Demand{ID: "d", Resources: unit, Count: &two}); err != nil {
+		t.Fatal(err)
+	}
+	accept := func(id offers.TaskID) {
+		t.Helper()
+		s.frame(`{"type":"offers","offers":[{"id":"o","demand_id":"d","agent":{"id":"a"},"resources":{"cpus":1}}]}`)
+		if err := s.Accept([]offers.OfferID{"o"}, []offers.Task{{ID: id, Resources: unit}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accept("t1")
+	s.Lost(errors.New("lost"))
+	s.connect(2)
+	accept("t2")
+	s.frame(update("t1", offers.Dropped, "", "unknown_task"))
+	s.said()
+	s.frame(`{"type":"reconciled","request_id":"settle"}`)
+	s.says("demand d=2")
+	s.frame(`{"type":"accepted","offer_ids":["o"],"task_ids":["t2"]}`)
+	s.says("")
+	accept("t3")
+	s.frame(`{"type":"accepted","offer_ids":["o"],"task_ids":["t3"]}`)
+	s.says("accept, demand d=0")
+}
+
 // An offer that was taken back is not there to be accepted.
 func TestRescindedOfferIsGone(t *testing.T) {
 	s := start(t)

@@ -15,6 +15,7 @@ type standing struct {
 	left     int  // units not known to be accepted, of a counted demand
 	doubtful int  // of these, units whose accept lost its answer; not stated again meanwhile
 	reopen   bool // some of them turned out free
+	over     bool // the master may take it to be for more units than are left
 	number   uint64
 }
 
@@ -81,7 +82,7 @@ func (s *Session) Left(id offers.DemandID) int {
 func (s *Session) restateDemands() {
 	var ds []offers.Demand
 	for _, st := range slices.SortedFunc(maps.Values(s.demands), byNumber) {
-		st.reopen = false
+		st.reopen, st.over = false, false
 		if d := st.unmet(); d.Count == nil || *d.Count > 0 {
 			ds = append(ds, d)
 		}
@@ -114,17 +115,29 @@ func (s *Session) settled(st *standing, state offers.State) {
 
 // reopenDemands states the demands again of which lost accepts took nothing.
 // An accept in flight meanwhile is not left out: if it succeeds the demand
-// stands for too much until it is replaced or withdrawn, and what it brings is
-// declined; left out and refused, it would stand for too little for ever.
+// stands for too much until it is met, and is withdrawn then; left out and
+// refused, it would stand for too little for ever.
 func (s *Session) reopenDemands() {
 	var ds []offers.Demand
 	for _, st := range slices.SortedFunc(maps.Values(s.demands), byNumber) {
 		if st.reopen {
-			st.reopen = false
+			st.reopen, st.over = false, s.takes(st)
 			ds = append(ds, st.unmet())
 		}
 	}
 	s.sendDemands(ds)
+}
+
+// takes reports whether an accept in flight takes units of st.
+func (s *Session) takes(st *standing) bool {
+	for _, a := range s.accepts {
+		for _, t := range a.state {
+			if t.from == st {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // demandBytes bounds one demand message well below wire.MaxMessage.
@@ -167,5 +180,8 @@ func (s *Session) met(st *standing) {
 	st.left--
 	if st.left == 0 && s.demands[st.demand.ID] == st {
 		delete(s.demands, st.demand.ID)
+		if st.over && s.live {
+			s.sendDemands([]offers.Demand{{ID: st.demand.ID, Count: new(int)}})
+		}
 	}
 }

@@ -167,7 +167,7 @@ func (s *Session) message(m wire.Message, request string) {
 	case *wire.Accepted:
 		s.accepted(m, request)
 	case *wire.Update:
-		s.updated(m.Status)
+		s.updated(m.Status, request)
 	case *wire.Reconciled:
 		s.reconciled(request)
 	case *wire.StateAnswer:
@@ -248,6 +248,10 @@ func (s *Session) refused(err *offers.Error, request string) {
 	case "demand":
 		r.Demand = offers.DemandID(detail)
 		delete(s.demands, r.Demand)
+	case "reconcile", "settle":
+		if slices.Contains(passing, err.Code) {
+			s.out.Hangup = "the master could not answer: " + err.Message
+		}
 	case "kill":
 		r.Tasks = []offers.TaskID{offers.TaskID(detail)}
 		s.forgetKill(r.Tasks[0])

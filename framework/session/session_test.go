@@ -172,6 +172,47 @@ func TestKillWaitsForTheAccept(t *testing.T) {
 	s.want("register, kill t1, Reconnected")
 }
 
+// What was asked for after an error about an accept is asked for again when the
+// answer is lost, whatever else was answered.
+func TestLostAnswersAboutAnAccept(t *testing.T) {
+	for _, code := range []offers.Code{offers.TaskIDInUse, offers.Forbidden} {
+		s := start(t)
+		s.accept("t1", "t2")
+		s.frame(fmt.Sprintf(`{"type":"error","code":%q,"message":"m","request_id":"accept:1"}`, code))
+		want := "register, reconcile [t1 t2], Reconnected"
+		if code == offers.TaskIDInUse {
+			s.frame(`{"type":"accepted","offer_ids":["o"],"task_ids":["t1"],"request_id":"accept:1"}`)
+			want = "register, reconcile [t2], Reconnected"
+		}
+		for range 2 {
+			s.Lost(errors.New("lost"))
+			s.take()
+			s.connect(2)
+			s.want(want)
+		}
+	}
+}
+
+// A task is launched under the id of one that has ended. What the master said
+// of that one comes behind the accept.
+func TestAnswersAboutThePastOfAnID(t *testing.T) {
+	s := start(t)
+	s.frame(update("t", "failed", "life.2", ""))
+	s.Handled(handled("t", "failed", "life.2"))
+	s.Reconcile("t")
+	s.take()
+	s.accept("t")
+	answer := func(state offers.State) string {
+		return strings.Replace(update("t", state, "", ""), `{"type"`, `{"request_id":"reconcile:1","type"`, 1)
+	}
+	s.frame(answer(offers.Failed), `{"type":"reconciled","request_id":"reconcile:1"}`)
+	s.want("Reconciled")
+	s.frame(update("t", "failed", "life.2", "")) // the acknowledgement was lost
+	s.want("acknowledge life.2")
+	s.frame(`{"type":"accepted","offer_ids":["o"],"task_ids":["t"]}`, update("t", "failed", "life.2", ""), update("t", "finished", "next.2", ""))
+	s.want("acknowledge life.2, Accepted, Updated t finished")
+}
+
 func TestLaunchOnItsWayIsAskedForAgain(t *testing.T) {
 	s := start(t)
 	s.accept("t1")
@@ -209,6 +250,20 @@ func TestReconcileIsAskedAgain(t *testing.T) {
 	s.want("register, reconcile [t1], Disconnected, Reconnected")
 	s.frame(`{"type":"reconciled","request_id":"reconcile:1"}`, `{"type":"reconciled","request_id":"reconcile:1"}`)
 	s.want("Reconciled")
+}
+
+// A master that can't tell whether it leads can't say what is known of a task.
+func TestReconcileIsAskedOfAnother(t *testing.T) {
+	for _, request := range []string{"reconcile:1", "settle"} {
+		s := start(t)
+		s.Reconcile("t1")
+		s.take()
+		s.frame(fmt.Sprintf(`{"type":"error","code":"unavailable","message":"m","request_id":%q}`, request))
+		s.want("Refused " + strings.TrimSuffix(request, ":1") + " unavailable, hang up")
+		s.Lost(errors.New("hung up"))
+		s.connect(2)
+		s.want("register, reconcile [t1], Disconnected, Reconnected")
+	}
 }
 
 // A leader of an older term is not believed, whatever it says, and the offers

@@ -20,6 +20,7 @@ type task struct {
 	shown     offers.UpdateID // the last one shown
 	end       offers.UpdateID // of the end that was shown, where it had one
 	life      string          // see offers.UpdateID.Life
+	past      ending          // of the task that had this id before, where it is known
 	unhandled int             // events of it that the author has not finished with
 	owed      offers.UpdateID // to acknowledge when they are
 }
@@ -35,7 +36,7 @@ func (s *Session) State(id offers.TaskID) (offers.State, bool) {
 
 // updated shows each update once. What was shown is acknowledged again when
 // it comes again, but only after the author has seen it.
-func (s *Session) updated(st offers.Status) {
+func (s *Session) updated(st offers.Status, request string) {
 	if end, ok := s.ended.known[st.Task]; ok {
 		if !end.precedes(st) {
 			s.acknowledge(st.Task, st.UpdateID)
@@ -56,8 +57,12 @@ func (s *Session) updated(st offers.Status) {
 		}
 		return
 	}
-	if t.sent != nil && unknown(st) {
+	if t.sent != nil && (unknown(st) || !t.sent.asked && ofBefore(st, request)) {
 		return // the question overtook the accept; its own answer is to come
+	}
+	if t.past.tells(st) {
+		s.acknowledge(st.Task, st.UpdateID)
+		return
 	}
 	if t.lost {
 		t.lost = false
@@ -82,6 +87,13 @@ func (s *Session) updated(st offers.Status) {
 // unknown reports whether st says that the task was never made durable.
 func unknown(st offers.Status) bool {
 	return st.State == offers.Dropped && st.Reason == offers.ReasonUnknownTask && st.UpdateID == ""
+}
+
+// ofBefore reports whether st, which comes while an accept of its task has no
+// answer, tells how the task ended that had the id before: it answers a
+// reconcile.
+func ofBefore(st offers.Status, request string) bool {
+	return st.State.Terminal() && st.UpdateID == "" && (request == "settle" || strings.HasPrefix(request, "reconcile:"))
 }
 
 // Handled says that the author has finished with an update: it is
@@ -227,6 +239,11 @@ func (e ending) precedes(st offers.Status) bool {
 	}
 	life := st.UpdateID.Life()
 	return st.UpdateID == "" || e.life != "" && life != "" && life != e.life
+}
+
+// tells reports whether st is an update of the life that ended so.
+func (e ending) tells(st offers.Status) bool {
+	return st.UpdateID != "" && (st.UpdateID == e.update || e.life != "" && st.UpdateID.Life() == e.life)
 }
 
 func (h *history) add(id offers.TaskID, end ending) {

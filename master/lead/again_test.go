@@ -1,6 +1,8 @@
 package lead_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +48,7 @@ func TestIDsOfATermAreGivenOnce(t *testing.T) {
 	l.again()
 	id := last[*wire.Registered](t, fp).FrameworkID
 	fp = &peer{}
-	f = lead.NewFramework(fp, func() {})
+	f = lead.NewFramework(fp, 0, func() {})
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
 	a := lead.NewAgent(&peer{})
 	var known offers.Agent
@@ -123,7 +125,7 @@ func TestReportsOfATasksPast(t *testing.T) {
 // passes.
 func TestWhoReturnsInTimeIsNotRemoved(t *testing.T) {
 	l, fp := newLeader(), &peer{}
-	f := lead.NewFramework(fp, func() {})
+	f := lead.NewFramework(fp, 0, func() {})
 	timeout := offers.Duration(time.Minute)
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{Name: "f", FailoverTimeout: &timeout}}, ""))
 	l.commit()
@@ -132,7 +134,7 @@ func TestWhoReturnsInTimeIsNotRemoved(t *testing.T) {
 	l.commit()
 
 	fp = &peer{}
-	f = lead.NewFramework(fp, func() {})
+	f = lead.NewFramework(fp, 0, func() {})
 	l.At(l.now.Add(time.Minute - time.Millisecond))
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
 	l.At(l.now.Add(time.Minute))
@@ -226,7 +228,7 @@ func TestTheNextLeaderTellsOfLostAgents(t *testing.T) {
 
 	l.again()
 	fp = &peer{}
-	f = lead.NewFramework(fp, func() {})
+	f = lead.NewFramework(fp, 0, func() {})
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
 	l.commit()
 	told := last[*wire.Update](t, fp).Status
@@ -270,7 +272,7 @@ func TestTheNextLeaderTellsOfAgentsThatAreBack(t *testing.T) {
 
 	l.again()
 	fp = &peer{}
-	f = lead.NewFramework(fp, func() {})
+	f = lead.NewFramework(fp, 0, func() {})
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
 	back()
 	if state := last[*wire.Update](t, fp).Status.State; state != offers.Running {
@@ -300,7 +302,7 @@ func TestNoRunningAfterKilling(t *testing.T) {
 	l.commit()
 	l.again()
 	fp = &peer{}
-	f = lead.NewFramework(fp, func() {})
+	f = lead.NewFramework(fp, 0, func() {})
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}}, ""))
 	l.HandleAgent(lead.NewAgent(&peer{}), &wire.RegisterAgent{Agent: known, Tasks: []wire.AgentTask{{TaskRef: offers.TaskRef{Framework: id, Task: "t1"}, State: offers.Running}}}, "")
 	l.commit()
@@ -308,6 +310,213 @@ func TestNoRunningAfterKilling(t *testing.T) {
 		if u, ok := m.(*wire.Update); ok && u.Status.State == offers.Running {
 			t.Errorf("it tells %+v", u.Status)
 		}
+	}
+}
+
+// TestAbsencesAreCounted: the launch came from a leader whose clock was behind.
+// Its agent has always been there, so the next leader has no return to tell.
+func TestAbsencesAreCounted(t *testing.T) {
+	l := newScene(t)
+	a, h := l.author(""), l.host("a", "")
+	l.now = l.now.Add(-time.Hour)
+	a.launch("t1")
+	l.now = l.now.Add(2 * time.Hour)
+	back := func() []*wire.Update {
+		l.succeed()
+		a = l.author(a.id)
+		h = h.back(listed(a.ref("t1"), offers.Running))
+		return heard[*wire.Update](a.listener)
+	}
+	if told := back(); len(told) != 0 {
+		t.Errorf("it tells %+v", told[0].Status)
+	}
+	h.leave()
+	l.now = l.now.Add(-90 * time.Minute) // a leader whose clock is behind gives the agent up
+	l.succeed()
+	a = l.author(a.id)
+	l.wait(2 * time.Minute)
+	h = h.back(listed(a.ref("t1"), offers.Running))
+	if told := back(); len(told) != 1 || told[0].Status.State != offers.Running {
+		t.Errorf("after an absence it tells %v", told)
+	}
+}
+
+// TestNoStartingAfterRunning: an agent that was away is back on an older copy of
+// its checkpoint, in which a task that ran has not started.
+func TestNoStartingAfterRunning(t *testing.T) {
+	for _, state := range []offers.State{offers.Starting, offers.Staging} {
+		for _, older := range []bool{true, false} {
+			l := newScene(t)
+			a, h := l.author(""), l.host("a", "")
+			a.launch("t1")
+			h.report(a.ref("t1"), offers.Running, "u.1")
+			a.acknowledge("t1", "u.1")
+			h.leave()
+			l.wait(2 * time.Minute)
+			a = l.author(a.id)
+			a.acknowledge("t1", a.update(offers.Unreachable, "any").UpdateID)
+			again := &host{listener: &listener{TB: t}, l: l, self: h.self}
+			again.Agent = lead.NewAgent(again.listener)
+			again.self.Started = l.now
+			again.say(&wire.RegisterAgent{Agent: again.self, Doubt: older, Tasks: []wire.AgentTask{listed(a.ref("t1"), state)}})
+			if told := heard[*wire.Update](a.listener); older != (len(told) == 0) {
+				t.Errorf("%s, older %v: it tells %v", state, older, told)
+			}
+		}
+	}
+}
+
+// TestKillingIsDurable: an agent ends a task by itself. No leader may take the
+// older copy of a checkpoint, in which the task runs, for news.
+func TestKillingIsDurable(t *testing.T) {
+	l := newScene(t)
+	a, h := l.author(""), l.host("a", "")
+	a.launch("t1")
+	heard[wire.Message](a.listener)
+	h.hand(status(a.ref("t1"), offers.Killing, "u.2"))
+	steps := l.propose()
+	a.nothing("nothing is committed")
+	l.agree(steps)
+	a.update(offers.Killing, "u.2")
+	a.acknowledge("t1", "u.2")
+	h.leave()
+	l.wait(2 * time.Minute)
+	l.succeed()
+	a = l.author(a.id)
+	if told := heard[*wire.Update](a.listener); len(told) != 1 || told[0].Status.State != offers.Unreachable {
+		t.Fatalf("it tells %v", told)
+	} else {
+		a.acknowledge("t1", told[0].Status.UpdateID)
+	}
+	again := h.back(listed(a.ref("t1"), offers.Running))
+	a.nothing("it was killing")
+	if order := only[*wire.KillTask](again.listener); order.Task != "t1" {
+		t.Errorf("the agent is told %+v", order)
+	}
+}
+
+// TestErrorOfAnAcceptComesLast: who has the error has seen what became of the
+// tasks, and who lost it with the connection asks.
+func TestErrorOfAnAcceptComesLast(t *testing.T) {
+	l := newScene(t)
+	a, h := l.author(""), l.host("a", "")
+	order := func() (kinds string) {
+		for _, m := range a.got {
+			kinds += m.Type() + " "
+		}
+		a.got = nil
+		return kinds
+	}
+	offer := a.wish()
+	a.say(&wire.Decline{OfferIDs: []offers.OfferID{offer.ID}})
+	order()
+	a.say(acceptance(offer, "t1", "t2"))
+	if got := order(); got != "update update error " {
+		t.Errorf("of an offer that is gone it tells %s", got)
+	}
+	l.wait(time.Minute)
+	a.hand(acceptance(a.wish(), "t1"))
+	l.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: h.self.ID, State: offers.AgentGone}}, nil)
+	steps := l.propose()
+	slices.Reverse(steps) // the agent goes just before
+	l.agree(steps)
+	if got := order(); !strings.Contains(got, "update error ") {
+		t.Errorf("of a launch that is refused it tells %s", got)
+	}
+}
+
+// TestDroppedIsToldOnTheNextConnection: a framework has asked over its next
+// connection, and heard that the launch is on its way, before it is refused.
+func TestDroppedIsToldOnTheNextConnection(t *testing.T) {
+	l := newScene(t)
+	a, h := l.author(""), l.host("a", "")
+	a.hand(acceptance(a.wish(), "t1"))
+	launch := l.propose()
+	next := l.connect()
+	next.hand(&wire.Register{Framework: wire.FrameworkInfo{ID: a.id, Name: "f"}})
+	l.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: h.self.ID, State: offers.AgentDraining}}, nil)
+	l.agree(l.propose())
+	next.hand(&wire.Reconcile{TaskIDs: []offers.TaskID{"t1"}})
+	next.update(offers.Staging, "")
+	l.agree(launch)
+	next.update(offers.Dropped, "")
+}
+
+// TestEndOfAnotherLife: an agent is back on a copy from when an earlier task had
+// the id than the last two. What it says of that one is no end of the present.
+func TestEndOfAnotherLife(t *testing.T) {
+	for _, older := range []bool{true, false} {
+		l := newScene(t)
+		a, h := l.author(""), l.host("a", "")
+		for _, life := range []offers.UpdateID{"one.2", "two.2"} {
+			a.launch("t1")
+			h.report(a.ref("t1"), offers.Finished, life)
+			a.acknowledge("t1", life)
+		}
+		a.launch("t1")
+		again := &host{listener: &listener{TB: t}, l: l, self: h.self}
+		again.Agent = lead.NewAgent(again.listener)
+		again.self.Started = l.now
+		again.say(&wire.RegisterAgent{Agent: again.self, Doubt: older, Tasks: []wire.AgentTask{listed(a.ref("t1"), offers.Finished)}})
+		heard[wire.Message](a.listener)
+		again.report(a.ref("t1"), offers.Failed, "three.2")
+		want := map[bool]offers.State{true: offers.Gone, false: offers.Failed}[older]
+		if end := l.state.Task(a.ref("t1")).End; end == nil || end.State != want {
+			t.Errorf("older %v: it ends %+v", older, end)
+		}
+	}
+}
+
+// TestLateDisconnectEndsItsOwn: a connection ends while the next register is on
+// its way to a majority. No deadline may be left on the framework that is there.
+func TestLateDisconnectEndsItsOwn(t *testing.T) {
+	l := newScene(t)
+	a := l.author("")
+	next := l.connect()
+	patience := offers.Duration(10 * time.Second)
+	next.hand(&wire.Register{Framework: wire.FrameworkInfo{ID: a.id, Name: "f", FailoverTimeout: &patience}})
+	l.FrameworkEnded(a.Framework)
+	l.commit()
+	if f := l.state.Framework(a.id); !f.Deadline.IsZero() || only[*wire.Registered](next.listener).FrameworkID != a.id {
+		t.Errorf("a deadline is set on a framework that is there: %s", f.Deadline)
+	}
+	l.wait(8 * time.Second)
+	next.leave()
+	l.wait(8 * time.Second)
+	if l.state.Framework(a.id).Removed {
+		t.Error("it is removed before its time")
+	}
+	l.wait(3 * time.Second)
+	if !l.state.Framework(a.id).Removed {
+		t.Error("it is never removed")
+	}
+}
+
+// TestNewerConnectionIsServed: the register of a process that is no more is
+// read when the next one has registered already.
+func TestNewerConnectionIsServed(t *testing.T) {
+	l := newScene(t)
+	id := l.author("").id
+	enter := func(number uint64) *author {
+		a := &author{listener: &listener{TB: t}, l: l}
+		a.Framework = lead.NewFramework(a.listener, number, func() {})
+		a.say(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f"}})
+		return a
+	}
+	live := enter(8)
+	only[*wire.Registered](live.listener)
+	late := enter(7)
+	if e := only[*wire.ErrorMessage](late.listener); e.Code != offers.FailedOver || late.ended == "" {
+		t.Errorf("the older connection is told %s and ended %q", e.Code, late.ended)
+	}
+	live.nothing("an older connection came late")
+	late.leave()
+	if f := l.state.Framework(id); !f.Deadline.IsZero() {
+		t.Error("a deadline runs for a framework that is connected")
+	}
+	only[*wire.Registered](enter(9).listener)
+	if e := only[*wire.ErrorMessage](live.listener); e.Code != offers.FailedOver {
+		t.Errorf("the connection before is told %s", e.Code)
 	}
 }
 

@@ -215,9 +215,10 @@ func (c *Core) returned(t *state.Task, now offers.State) {
 	status := offers.Status{Task: t.Spec.ID, Agent: t.Agent, State: now, Time: c.wall()}
 	switch {
 	case now.Terminal() || !now.Known():
-	case t.Kill != nil && now == offers.Running:
-		// Its framework may have seen it killing already: an older copy of the
-		// checkpoint does not know. The order makes the agent say so itself.
+	case t.Kill != nil && now == offers.Running, t.Doubtful && (now == offers.Starting || now == offers.Staging):
+		// Its framework may have seen it killing, or running, already: an older
+		// copy of the checkpoint does not know. The order makes the agent say
+		// killing itself, and what else is true it says once it has looked.
 		c.delivery.last.set(t.Ref(), status)
 	case known && last.State == offers.Unreachable, !known && c.wasAway(t):
 		status.UpdateID = c.delivery.makeID()
@@ -227,9 +228,10 @@ func (c *Core) returned(t *state.Task, now offers.State) {
 	}
 }
 
-// wasAway reports whether the agent of a task may have been unreachable since
-// the launch, under a leader that did not come to tell of its return.
+// wasAway reports whether the agent of a task has been unreachable since the
+// launch, perhaps under a leader that did not come to tell of its return. It is
+// counted, not timed: leaders' clocks differ.
 func (c *Core) wasAway(t *state.Task) bool {
 	a := c.state().Agent(t.Agent)
-	return a != nil && t.Created.Before(a.Since)
+	return a != nil && a.Absences > t.Absences
 }

@@ -213,8 +213,9 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 		c.match.FrameworkKnown(f)
 		delete(c.deadlines, f.ID)
 	case done.DisconnectFramework != nil:
-		if c.frameworks[done.DisconnectFramework.ID] == nil {
-			c.deadlines[done.DisconnectFramework.ID] = r.Value.(*state.Framework).Deadline
+		f := r.Value.(*state.Framework)
+		if c.frameworks[f.ID] == nil && !f.Deadline.IsZero() {
+			c.deadlines[f.ID] = f.Deadline
 		}
 	case done.RemoveFramework != nil:
 		if r.Value.(*state.Framework).Removed {

@@ -12,18 +12,22 @@ import (
 // Framework is one connection of one framework.
 type Framework struct {
 	peer    Peer
+	number  uint64 // of the connection, see NewFramework
 	settled func() // called once for each register, when it was answered
 
 	id    offers.FrameworkID // once registered
+	entry uint64             // which of its registrations this one was
 	user  string
 	ended bool
 }
 
-// NewFramework returns a connection that has not registered yet. settled is
-// called in the core's turn each time a register was answered, so that the
+// NewFramework returns a connection that has not registered yet. The number
+// grows with each connection that this master takes: of two of one framework
+// the newer is served, however late the older one's register is read. settled
+// is called in the core's turn each time a register was answered, so that the
 // shell can hold back what follows one until then.
-func NewFramework(peer Peer, settled func()) *Framework {
-	return &Framework{peer: peer, settled: settled}
+func NewFramework(peer Peer, number uint64, settled func()) *Framework {
+	return &Framework{peer: peer, number: number, settled: settled}
 }
 
 // Work is a message that was read and judged, ready to be run in the core.
@@ -100,17 +104,24 @@ func (s *Framework) register(c *Core, m *wire.Register, request string) {
 func (s *Framework) admitted(c *Core, f *state.Framework, request string) {
 	if s.ended { // it went away meanwhile
 		if c.frameworks[f.ID] == nil {
-			c.disconnected(f)
+			c.disconnected(f, f.Registrations)
 		}
 		return
 	}
-	if old := c.frameworks[f.ID]; old != nil {
+	old := c.frameworks[f.ID]
+	if old != nil && old.number > s.number { // of a process that may be no more
+		s.ended = true
+		refuse(s.peer, offers.Errorf(offers.FailedOver, "a newer connection is registered as framework %s", f.ID), request)
+		s.peer.End("failed over")
+		return
+	}
+	if old != nil {
 		old.ended = true
 		refuse(old.peer, offers.Errorf(offers.FailedOver, "another connection registered as framework %s", f.ID), "")
 		old.peer.End("failed over")
 		c.delivery.pauseAll(f.ID)
 	}
-	s.id, s.user = f.ID, f.User
+	s.id, s.user, s.entry = f.ID, f.User, f.Registrations
 	c.frameworks[f.ID] = s
 	c.match.FrameworkOnline(f.ID, true)
 	s.peer.Send(&wire.Registered{FrameworkID: f.ID, Master: c.config.Master, Heartbeat: offers.Duration(FrameworkHeartbeat)}, request)
@@ -132,18 +143,19 @@ func (c *Core) FrameworkEnded(s *Framework) {
 	c.delivery.pauseAll(s.id)
 	c.dirty = true
 	if f := c.state().Framework(s.id); f != nil {
-		c.disconnected(f)
+		c.disconnected(f, s.entry)
 	}
 }
 
-// disconnected starts the time in which a framework may come back.
-func (c *Core) disconnected(f *state.Framework) {
+// disconnected starts the time in which a framework may come back, unless a
+// later registration than that entry is on its way already.
+func (c *Core) disconnected(f *state.Framework, entry uint64) {
 	if f.Removed {
 		return
 	}
 	c.note("framework disconnected", "framework", f.ID, "failover_timeout", f.FailoverTimeout)
 	c.Commit(state.Command{DisconnectFramework: &state.DisconnectFramework{
-		ID: f.ID, Deadline: c.wall().Add(f.FailoverTimeout),
+		ID: f.ID, Deadline: c.wall().Add(f.FailoverTimeout), Of: entry,
 	}}, nil)
 }
 

@@ -93,7 +93,7 @@ func FuzzFramework(f *testing.F) {
 				continue
 			}
 			if _, again := m.(*wire.Register); again { // on a connection of its own, too
-				other := lead.NewFramework(fp, func() {})
+				other := lead.NewFramework(fp, 0, func() {})
 				l.Handle(other, other.Prepare(m, env.RequestID))
 			}
 			l.Handle(f, f.Prepare(m, env.RequestID))

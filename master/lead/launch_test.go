@@ -282,7 +282,7 @@ func TestCloseEndsEveryConnection(t *testing.T) {
 	l := newScene(t)
 	h, a, entering, settled := l.host("a1", ""), l.author(""), &listener{TB: t}, 0
 	// Of this one nothing is committed: it must not wait for ever.
-	f := lead.NewFramework(entering, func() { settled++ })
+	f := lead.NewFramework(entering, 0, func() { settled++ })
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{Name: "f"}}, ""))
 	l.Finish()
 	l.Close("over")

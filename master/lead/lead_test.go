@@ -80,7 +80,7 @@ var demand = []json.RawMessage{[]byte(`{"id":"d","resources":{"cpus":1}}`)}
 // settle brings in a framework that demands and an agent that has room.
 func (l *leader) settle() (f *lead.Framework, fp *peer, a *lead.Agent, ap *peer) {
 	fp, ap = &peer{}, &peer{}
-	f, a = lead.NewFramework(fp, func() {}), lead.NewAgent(ap)
+	f, a = lead.NewFramework(fp, 0, func() {}), lead.NewAgent(ap)
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{Name: "f"}}, ""))
 	total := offers.Inventory{Amounts: offers.Amounts{3000}}
 	l.HandleAgent(a, &wire.RegisterAgent{Agent: offers.Agent{Name: "a", Total: total}}, "")
@@ -129,7 +129,7 @@ func TestTaskLaunchedAgainIsNotTakenForItsPast(t *testing.T) {
 // committed: a framework that waits for it must not wait for ever.
 func TestCloseEndsWhoIsNotRegisteredYet(t *testing.T) {
 	l, p, settled := newLeader(), &peer{}, 0
-	f := lead.NewFramework(p, func() { settled++ })
+	f := lead.NewFramework(p, 0, func() { settled++ })
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{Name: "f"}}, ""))
 	l.Finish()
 	l.Close("over")
@@ -143,7 +143,7 @@ func TestCloseEndsWhoIsNotRegisteredYet(t *testing.T) {
 // ends the framework for good.
 func TestOnlyACommitRefusesAnID(t *testing.T) {
 	l, p := newLeader(), &peer{}
-	f := lead.NewFramework(p, func() {})
+	f := lead.NewFramework(p, 0, func() {})
 	l.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: "f00001-c0de", Name: "f"}}, ""))
 	if len(p.got) != 0 {
 		t.Fatalf("said %v before a commit", p.got[0])
@@ -225,7 +225,7 @@ func TestOtherEnd(t *testing.T) {
 	end(a, offers.Finished, "u2")
 	l.succeed()
 	ap, fp = &peer{}, &peer{}
-	a, f = lead.NewAgent(ap), lead.NewFramework(fp, func() {})
+	a, f = lead.NewAgent(ap), lead.NewFramework(fp, 0, func() {})
 	id := slices.Collect(l.state.Agents())[0].ID
 	l.HandleAgent(a, &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: offers.Inventory{Amounts: offers.Amounts{1000}}, Started: l.now},
 		Tasks: []wire.AgentTask{{TaskRef: offers.TaskRef{Framework: launched.Framework, Task: "t1"}, State: offers.Starting}}, Doubt: true}, "")

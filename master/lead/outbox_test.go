@@ -47,7 +47,7 @@ func newPost(t *rapid.T) *post {
 	})
 	p.connect()
 	p.id = take[*wire.Registered](p.box)[0].FrameworkID
-	p.stranger = lead.NewFramework(&mailbox{}, func() {})
+	p.stranger = lead.NewFramework(&mailbox{}, 0, func() {})
 	p.say(p.stranger, &wire.Register{Framework: wire.FrameworkInfo{Name: "g"}})
 	p.say(p.framework, &wire.DemandMessage{Demands: []json.RawMessage{[]byte(`{"id":"d","resources":{"cpus":4}}`)}})
 	accept := &wire.Accept{OfferIDs: []offers.OfferID{take[*wire.OffersMessage](p.box)[0].Offers[0].ID}}
@@ -67,7 +67,7 @@ func (p *post) say(f *lead.Framework, m wire.Message) {
 }
 
 func (p *post) connect() {
-	p.framework = lead.NewFramework(p.box, func() {})
+	p.framework = lead.NewFramework(p.box, 0, func() {})
 	p.say(p.framework, &wire.Register{Framework: wire.FrameworkInfo{ID: p.id, Name: "f"}})
 	for _, o := range p.tasks {
 		p.send(o)

@@ -132,11 +132,13 @@ func (s *Framework) prepareAccept(m *wire.Accept, request string) Work {
 			return c.match.Holds(ref) || t != nil && !(t.End != nil && t.Acknowledged)
 		}
 		acc := c.match.Accept(s.id, m.OfferIDs, drafts, hide, inUse, c.now)
-		for _, err := range acc.Errors {
-			refuse(s.peer, err, request)
-		}
+		// The error comes last: whoever saw it has seen what became of the tasks,
+		// and whoever lost it with the connection asks.
 		for _, u := range acc.Updates {
 			s.peer.Send(&wire.Update{Status: u}, request)
+		}
+		for _, err := range acc.Errors {
+			refuse(s.peer, err, request)
 		}
 		s.launch(c, acc, request)
 	}
@@ -177,10 +179,10 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 		c.Commit(state.Command{Launch: &state.Launch{Task: t}}, func(r state.Result) {
 			waiting--
 			if r.Err != nil {
-				refuse(s.peer, r.Err, request)
 				if r.Err.Code != offers.TaskIDInUse {
-					s.peer.Send(&wire.Update{Status: offers.Status{Task: t.Spec.ID, State: offers.Dropped, Reason: offers.ReasonAgentLost, Message: r.Err.Message, Time: c.wall()}}, request)
+					s.dropped(c, &t, r.Err, request)
 				}
+				refuse(s.peer, r.Err, request)
 			} else {
 				durable = append(durable, t.Spec.ID)
 				c.sendLaunch(&t)
@@ -189,6 +191,16 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 				s.peer.Send(&wire.Accepted{OfferIDs: acc.Offers, TaskIDs: durable}, request)
 			}
 		})
+	}
+}
+
+// dropped tells that a launch came to nothing, on a later connection too: there
+// the framework may have asked, and heard that the launch is on its way.
+func (s *Framework) dropped(c *Core, t *state.Task, why *offers.Error, request string) {
+	told := &wire.Update{Status: offers.Status{Task: t.Spec.ID, State: offers.Dropped, Reason: offers.ReasonAgentLost, Message: why.Message, Time: c.wall()}}
+	s.peer.Send(told, request)
+	if now := c.frameworks[s.id]; now != nil && now != s {
+		now.peer.Send(told, "")
 	}
 }
 

@@ -73,7 +73,7 @@ func (r *rig) turn(inputs ...func()) {
 func (r *rig) running(t *testing.T) (framework *mailbox) {
 	t.Helper()
 	agent, box := &mailbox{}, &mailbox{}
-	a, f := lead.NewAgent(agent), lead.NewFramework(box, func() {})
+	a, f := lead.NewAgent(agent), lead.NewFramework(box, 0, func() {})
 	say := func(m wire.Message) { r.turn(func() { r.Handle(f, f.Prepare(m, "")) }) }
 	r.turn(func() {
 		r.HandleAgent(a, &wire.RegisterAgent{Agent: offers.Agent{Name: "a1", Host: "h", Total: offers.Inventory{Amounts: offers.Amounts{4000}}}}, "")
@@ -131,7 +131,7 @@ func TestTheNextInstanceIsResentSoon(t *testing.T) {
 		r.turn()
 	}
 	box := &mailbox{}
-	f := lead.NewFramework(box, func() {})
+	f := lead.NewFramework(box, 0, func() {})
 	for one := range r.state.Frameworks() {
 		r.turn(func() {
 			r.Handle(f, f.Prepare(&wire.Register{Framework: wire.FrameworkInfo{ID: one.ID, Name: "f", Role: "r"}}, ""))

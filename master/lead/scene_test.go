@@ -139,7 +139,7 @@ type author struct {
 // connect brings a framework that has not registered.
 func (l *scene) connect() *author {
 	a := &author{listener: &listener{TB: l.TB}, l: l}
-	a.Framework = lead.NewFramework(a.listener, func() {})
+	a.Framework = lead.NewFramework(a.listener, 0, func() {})
 	return a
 }
 

@@ -11,10 +11,17 @@ import (
 const maxKey = 512 // bytes of a key in a framework's store
 
 // ReadsState reports whether a message reads what is replicated and so needs a
-// check of the leadership before it is handled.
+// check of the leadership before it is handled. Of a reconcile the answer
+// "unknown" is taken as proof: a leader of the past would give it for what a
+// later one has launched.
 func ReadsState(m wire.Message) bool {
-	r, ok := m.(*wire.StateRequest)
-	return ok && (r.Op == "get" || r.Op == "list")
+	switch m := m.(type) {
+	case *wire.StateRequest:
+		return m.Op == "get" || m.Op == "list"
+	case *wire.Reconcile:
+		return true
+	}
+	return false
 }
 
 // prepareStore answers requests to the framework's durable store.

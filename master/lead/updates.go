@@ -25,6 +25,8 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 		if status.State.Terminal() {
 			s.relaunch(c, t)
 		}
+	case t.End == nil && status.State.Terminal() && c.ofAnotherLife(t, status.UpdateID):
+		c.lost(t) // the agent may forget it once that is durable, and sends it again until then
 	case t.End != nil && status.State.Terminal() && t.End.UpdateID != status.UpdateID:
 		// The agent forgets the task and tells no other end of it, so the one
 		// that counts is the masters' to deliver.
@@ -32,6 +34,8 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 		c.deliverEnd(t)
 	case !status.State.Terminal() && c.nobody(ref.Framework):
 		s.acknowledge(ref, status.UpdateID)
+	case status.State == offers.Killing && t.End == nil && t.Kill == nil:
+		c.killing(t, status)
 	case !status.State.Terminal() || t.End != nil:
 		c.bound(ref, status.Devices)
 		c.update(ref, status, true)
@@ -47,10 +51,30 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 	}
 }
 
+// killing handles that an agent ends a task by itself. The order is made
+// durable before the framework hears of it, so that no later leader takes what
+// an older copy of the checkpoint says for news.
+func (c *Core) killing(t *state.Task, status offers.Status) {
+	ref := t.Ref()
+	c.Commit(state.Command{KillTask: &state.KillTask{Ref: ref, Order: state.KillOrder{Reason: status.Reason, Time: c.wall()}}}, func(state.Result) {
+		if t := c.state().Task(ref); t != nil && t.End == nil {
+			c.update(ref, status, true)
+		}
+	})
+}
+
 // ofPast reports whether an update is of the life of a task whose end was
 // past.
 func ofPast(id, past offers.UpdateID) bool {
 	return id == past || past.Life() != "" && past.Life() == id.Life()
+}
+
+// ofAnotherLife reports whether an end may be of an earlier task of the id than
+// the present one and its past: the agent has come back on an older copy of its
+// checkpoint, and nothing was heard yet of the life that the end is of.
+func (c *Core) ofAnotherLife(t *state.Task, id offers.UpdateID) bool {
+	last, known := c.delivery.last.of(t.Ref())
+	return t.Doubtful && t.Past != "" && !(known && last.UpdateID.Life() != "" && last.UpdateID.Life() == id.Life())
 }
 
 // relaunch sends the launch of a living task once more to its agent, which may

@@ -131,6 +131,7 @@ func (tx *tx) move(a *Agent, to offers.AgentState) *offers.Error {
 		*place = to // only the agent itself ends its being unreachable
 	case to == offers.AgentUnreachable:
 		a.State, a.Resume = to, a.State
+		a.Absences++
 	case to == offers.AgentDraining:
 		if *place == offers.AgentActive {
 			*place = to

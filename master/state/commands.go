@@ -75,11 +75,13 @@ type (
 		Time            time.Time
 	}
 	// DisconnectFramework sets the deadline of a framework without connection;
-	// an earlier deadline stays, so that a change of leader extends none.
-	// Result: the *Framework.
+	// an earlier deadline stays, so that a change of leader extends none. With Of
+	// it ends that registration alone: where a later one has come in, nothing
+	// changes. Result: the *Framework.
 	DisconnectFramework struct {
 		ID       offers.FrameworkID
 		Deadline time.Time
+		Of       uint64 `cbor:"Of,omitempty"` // see Framework.Registrations
 	}
 	// RemoveFramework marks a framework removed, orders the kill of its living
 	// tasks, and empties its store. The ends of its tasks count as
@@ -100,7 +102,8 @@ type (
 	// the framework has a task of that id that lives or whose end it has not
 	// acknowledged, with the framework's code when that is not there any more,
 	// and with offer_gone when the agent is not active. Of the task's life
-	// (Kill, End, Acknowledged, Ended, Past, Restored, Doubtful) nothing is taken over. Result: the *Task.
+	// (Kill, End, Acknowledged, Ended, Past, Restored, Doubtful, Absences) nothing
+	// is taken over. Result: the *Task.
 	Launch struct{ Task Task }
 	// EndTask records the end of a task. The first end wins; an unknown task
 	// is no error. It fails with unknown_task when the status comes from

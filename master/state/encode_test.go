@@ -163,14 +163,16 @@ func TestDecodeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	elder := append([]byte{1}, good[1:]...)
-	if batch, err := Decode(elder); err != nil || len(batch) == 0 {
-		t.Errorf("an entry of version 1: %v", err)
+	for version := byte(1); version < good[0]; version++ {
+		elder := append([]byte{version}, good[1:]...)
+		if batch, err := Decode(elder); err != nil || len(batch) == 0 {
+			t.Errorf("an entry of version %d: %v", version, err)
+		}
 	}
 	for what, entry := range map[string][]byte{
 		"empty":                  {},
 		"version 0":              {0, 0x80},
-		"version 3":              {3, 0x80},
+		"version 4":              {4, 0x80},
 		"1 to 65536":             {1, 0x80},
 		"names 0":                {1, 0x81, 0xa0},
 		"decode commands: ":      good[:len(good)-1],

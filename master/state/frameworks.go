@@ -24,7 +24,7 @@ func (tx *tx) registerFramework(c *RegisterFramework) Result {
 	}
 	f := &Framework{
 		ID: c.ID, Name: c.Name, Role: c.Role, User: c.User, Capabilities: c.Capabilities, Labels: c.Labels,
-		FailoverTimeout: c.FailoverTimeout, Registered: c.Time,
+		FailoverTimeout: c.FailoverTimeout, Registered: c.Time, Registrations: 1,
 	}
 	if c.ID == "" {
 		tx.counters.Frameworks++
@@ -34,7 +34,7 @@ func (tx *tx) registerFramework(c *RegisterFramework) Result {
 		if err != nil {
 			return Result{Err: err}
 		}
-		f.Role, f.Registered = old.Role, old.Registered
+		f.Role, f.Registered, f.Registrations = old.Role, old.Registered, old.Registrations+1
 	}
 	tx.frameworks.Insert([]byte(f.ID), f)
 	return Result{Value: f}
@@ -47,6 +47,9 @@ func (tx *tx) disconnectFramework(c *DisconnectFramework) Result {
 	}
 	if c.Deadline.IsZero() {
 		return refuse(offers.BadMessage, "framework %s: the deadline is missing", c.ID)
+	}
+	if c.Of > 0 && c.Of != old.Registrations {
+		return Result{Value: old}
 	}
 	if !old.Deadline.IsZero() && !c.Deadline.Before(old.Deadline) {
 		return Result{Value: old}

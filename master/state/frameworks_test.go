@@ -17,7 +17,7 @@ func TestRegisterFramework(t *testing.T) {
 	equal(t, "id", f, "f00001-c0de")
 	deadline := l.now.Add(time.Hour)
 	disconnect := func(at time.Time) *Framework {
-		return l.do(Command{DisconnectFramework: &DisconnectFramework{f, at}}).Value.(*Framework)
+		return l.do(Command{DisconnectFramework: &DisconnectFramework{ID: f, Deadline: at}}).Value.(*Framework)
 	}
 	equal(t, "deadline", disconnect(deadline).Deadline, deadline)
 	equal(t, "later", disconnect(deadline.Add(1)).Deadline, deadline)
@@ -45,7 +45,7 @@ func TestRemoveFramework(t *testing.T) {
 	l.do(end(f, "ended", offers.Finished))
 	l.do(Command{KillTask: &KillTask{ref(f, "killed"), KillOrder{Grace: &five, Reason: "asked"}}})
 	l.do(Command{Put: &Put{Framework: f, Key: "k", Value: []byte("v")}})
-	l.do(Command{DisconnectFramework: &DisconnectFramework{f, l.now}})
+	l.do(Command{DisconnectFramework: &DisconnectFramework{ID: f, Deadline: l.now}})
 
 	at := l.now
 	r := l.do(Command{RemoveFramework: &RemoveFramework{ID: f, Time: at}})
@@ -60,7 +60,7 @@ func TestRemoveFramework(t *testing.T) {
 
 	l.do(Command{RemoveFramework: &RemoveFramework{ID: f, Time: at}})
 	l.refused(offers.FrameworkRemoved, Command{RegisterFramework: &RegisterFramework{ID: f}})
-	l.refused(offers.FrameworkRemoved, Command{DisconnectFramework: &DisconnectFramework{f, at}})
+	l.refused(offers.FrameworkRemoved, Command{DisconnectFramework: &DisconnectFramework{ID: f, Deadline: at}})
 	l.refused(offers.FrameworkRemoved, Command{Put: &Put{Framework: f, Key: "k"}})
 	l.refused(offers.FrameworkRemoved, launch(f, "new", a.ID))
 	l.refused(offers.UnknownFramework, Command{RemoveFramework: &RemoveFramework{ID: "f00099-c0de"}})

@@ -233,7 +233,7 @@ func (m *masters) commands() map[string]func(t *rapid.T) Command {
 			return Command{RegisterFramework: r}
 		},
 		"disconnect framework": func(t *rapid.T) Command {
-			c := &DisconnectFramework{ID: m.framework(t)}
+			c := &DisconnectFramework{ID: m.framework(t), Of: rapid.Uint64Range(0, 2).Draw(t, "registration")}
 			if n := rapid.IntRange(0, 20).Draw(t, "deadline"); n > 0 {
 				c.Deadline = m.now.Add(time.Duration(n) * time.Second)
 			}

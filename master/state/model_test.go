@@ -87,16 +87,16 @@ func (m *model) apply(c Command) offers.Code {
 		return m.setAgentState(c.SetAgentState)
 	case c.RegisterFramework != nil:
 		r := c.RegisterFramework
-		id, role, since := r.ID, r.Role, r.Time
+		id, role, since, times := r.ID, r.Role, r.Time, uint64(1)
 		if id == "" {
 			m.givenFrameworks++
 			id = offers.FrameworkID(fmt.Sprintf("f%05d-c0de", m.givenFrameworks))
 		} else if code := m.there(id); code != "" {
 			return code
 		} else {
-			role, since = m.frameworks[id].Role, m.frameworks[id].Registered
+			role, since, times = m.frameworks[id].Role, m.frameworks[id].Registered, m.frameworks[id].Registrations+1
 		}
-		m.frameworks[id] = Framework{ID: id, Name: r.Name, Role: role, Labels: r.Labels, FailoverTimeout: r.FailoverTimeout, Registered: since}
+		m.frameworks[id] = Framework{ID: id, Name: r.Name, Role: role, Labels: r.Labels, FailoverTimeout: r.FailoverTimeout, Registered: since, Registrations: times}
 	case c.DisconnectFramework != nil:
 		f := m.frameworks[c.DisconnectFramework.ID]
 		if code := m.there(c.DisconnectFramework.ID); code != "" {
@@ -105,7 +105,8 @@ func (m *model) apply(c Command) offers.Code {
 		if c.DisconnectFramework.Deadline.IsZero() {
 			return offers.BadMessage
 		}
-		if f.Deadline.IsZero() || c.DisconnectFramework.Deadline.Before(f.Deadline) {
+		of := c.DisconnectFramework.Of
+		if (of == 0 || of == f.Registrations) && (f.Deadline.IsZero() || c.DisconnectFramework.Deadline.Before(f.Deadline)) {
 			f.Deadline = c.DisconnectFramework.Deadline
 			m.frameworks[f.ID] = f
 		}
@@ -257,6 +258,7 @@ func (m *model) setAgentState(c *SetAgentState) offers.Code {
 		a.State = offers.AgentActive
 	case c.State == offers.AgentUnreachable:
 		a.State, a.Resume = offers.AgentUnreachable, was
+		a.Absences++
 	case c.State == offers.AgentDrained && (drain == offers.AgentActive || busy):
 		return offers.BadMessage
 	case c.State == offers.AgentDraining && drain == offers.AgentDrained:
@@ -287,6 +289,7 @@ func (m *model) launch(t Task) offers.Code {
 		return offers.OfferGone
 	}
 	t.Kill, t.End, t.Acknowledged, t.Ended, t.Past, t.Restored, t.Doubtful = nil, nil, false, 0, "", false, false
+	t.Absences = m.agents[t.Agent].Absences
 	if known && old.Agent == t.Agent {
 		t.Past = old.End.UpdateID
 	}

@@ -16,6 +16,8 @@ type Agent struct {
 	// Resume is the state that an unreachable agent returns to; "" in every
 	// other state.
 	Resume offers.AgentState
+	// Absences counts how often it became unreachable.
+	Absences uint64 `cbor:"Absences,omitempty"`
 	// Ended orders gone agents for the bounded history; 0 before.
 	Ended uint64
 	// Token is the Next of its last registration; "": there is none yet.
@@ -35,6 +37,8 @@ type Framework struct {
 	Labels          map[string]string
 	FailoverTimeout time.Duration
 	Registered      time.Time
+	// Registrations counts them.
+	Registrations uint64 `cbor:"Registrations,omitempty"`
 	// Deadline is when the framework is removed unless it came back before;
 	// zero while it is connected. A deadline and not a timer, so that no
 	// change of leader extends it.
@@ -57,6 +61,7 @@ type Task struct {
 	Spec      offers.Task
 	Holding   offers.Holding // room counted for it on its agent
 	Created   time.Time
+	Absences  uint64     `cbor:"Absences,omitempty"` // of its agent, before the launch
 	Kill      *KillOrder // set once somebody asked for its end
 	// End is the terminal status, nil while the task lives. The first wins.
 	End *offers.Status

@@ -16,8 +16,8 @@ func TestReplacingKeepsApartWhatMustNotComeTwice(t *testing.T) {
 	l.do(launch(f, "lives", a.ID))
 	l.do(launch(f, "ended", a.ID))
 	l.do(end(f, "ended", offers.Finished))
-	l.do(Command{DisconnectFramework: &DisconnectFramework{gone, l.now.Add(time.Minute)}})
-	l.do(Command{DisconnectFramework: &DisconnectFramework{soon, l.now.Add(24 * time.Hour)}})
+	l.do(Command{DisconnectFramework: &DisconnectFramework{ID: gone, Deadline: l.now.Add(time.Minute)}})
+	l.do(Command{DisconnectFramework: &DisconnectFramework{ID: soon, Deadline: l.now.Add(24 * time.Hour)}})
 	old := l.s
 	l.framework("later")
 	l.agent("b")

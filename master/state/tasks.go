@@ -21,13 +21,15 @@ func (tx *tx) launch(task *Task) Result {
 	if known && !old.Acknowledged {
 		return refuse(offers.TaskIDInUse, "task %s is in use: it lives, or its end is not acknowledged", ref.Task)
 	}
-	if a, ok := tx.agents.Get([]byte(task.Agent)); !ok || a.State != offers.AgentActive {
+	a, ok := tx.agents.Get([]byte(task.Agent))
+	if !ok || a.State != offers.AgentActive {
 		return refuse(offers.OfferGone, "agent %.60q takes no tasks any more", task.Agent)
 	}
 	if known {
 		tx.history.remove(old.Ended)
 	}
 	t := *task
+	t.Absences = a.Absences
 	t.Kill, t.End, t.Acknowledged, t.Ended, t.Past, t.Restored, t.Doubtful = nil, nil, false, 0, "", false, false
 	if known && old.Agent == t.Agent {
 		t.Past = old.End.UpdateID

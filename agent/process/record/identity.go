@@ -10,11 +10,13 @@ import (
 )
 
 // Identity names one process for good: pids come again, the same pid with
-// the same start time in the same run of the kernel does not.
+// the same start time in the same run of the kernel does not. Or it names a
+// container, which has no pid before it runs.
 type Identity struct {
-	PID   int    `json:"pid" cbor:"1,keyasint"`
-	Start uint64 `json:"start" cbor:"2,keyasint"` // clock ticks since the kernel started
-	Boot  string `json:"boot" cbor:"3,keyasint"`  // id of the kernel's run
+	PID       int    `json:"pid" cbor:"1,keyasint"`
+	Start     uint64 `json:"start" cbor:"2,keyasint"`                         // clock ticks since the kernel started
+	Boot      string `json:"boot" cbor:"3,keyasint"`                          // id of the kernel's run
+	Container string `json:"container,omitempty" cbor:"4,keyasint,omitempty"` // the engine's id of it
 }
 
 // Identify returns the identity of a running process.

@@ -98,7 +98,7 @@ func (a *agent) recover() {
 			a.w.tell(a.name, "ends %s, which it does not know", ref)
 			a.machine.Lost(ref, "it is not in the checkpoint", now)
 		}
-		if !p.open || k < 0 || known[k].Progress.Process == nil || known[k].Progress.State.Terminal() {
+		if !p.open || k < 0 || known[k].Progress.Process == nil || *known[k].Progress.Process != p.id || known[k].Progress.State.Terminal() {
 			delete(a.procs, ref)
 		}
 	}
@@ -115,13 +115,14 @@ func (a *agent) recover() {
 }
 
 // known returns what was written down. A shim that lies there though nothing
-// should have run is of a time that the checkpoint does not know.
+// should have run, or another one, is of a time that the checkpoint does not
+// know.
 func (a *agent) known() []tasks.Known {
 	var known []tasks.Known
 	for _, ref := range slices.SortedFunc(maps.Keys(a.disk.launches), compareRefs) {
 		k := tasks.Known{Launch: a.disk.launches[ref], Progress: a.disk.progress[ref]}
 		p := a.procs[ref]
-		if p != nil && p.open && !p.bare && k.Progress.Process == nil && !k.Progress.State.Terminal() && p.launch.Accepted.Equal(k.Launch.Accepted) {
+		if p != nil && p.open && !p.bare && !k.Progress.State.Terminal() && p.launch.Accepted.Equal(k.Launch.Accepted) {
 			k.Progress.Process = &p.id
 		}
 		known = append(known, k)
@@ -215,8 +216,8 @@ func (a *agent) commit(r *tasks.Ready) {
 	if !r.Durable() {
 		return
 	}
-	a.disk.epoch++
 	a.keepCopy()
+	a.disk.epoch++
 	if r.Meta != nil {
 		a.disk.meta = *r.Meta
 	}

@@ -26,14 +26,18 @@ func (j *judge) seen(f *framework, s offers.Status) {
 		return
 	}
 	// At least once: what was shown before may come again, to another
-	// instance or from another leader.
+	// instance or from another leader, and the id may be another task's by now.
 	ref := offers.TaskRef{Framework: f.id, Task: s.Task}
 	key := letter{ref, s.UpdateID}
-	again := j.shown[key]
-	j.shown[key] = s.UpdateID != ""
+	if j.shown[key] {
+		return
+	}
+	// Another instance that has been registered since may know better.
+	past := f.link != f.notes.newest && f.notes.newest != nil
 	switch {
-	case again:
 	case s.UpdateID == "" && s.State.Terminal() && !t.durable && t.rounds > 1: // of the task that had this id before
+	case past && (t.end != "" || s.State == offers.Dropped || !s.State.MayFollow(t.last)):
+		return
 	case s.State.Terminal() && t.end != "" && t.end != s.State:
 		j.w.broken("%s sees a second end of %s: %s after %s", f.name, s.Task, s.State, t.end)
 	case !s.State.Terminal() && t.endID != "" && s.UpdateID != "":
@@ -41,11 +45,12 @@ func (j *judge) seen(f *framework, s offers.Status) {
 	case s.UpdateID != "" && t.last != "" && s.State != t.last && !s.State.MayFollow(t.last):
 		j.w.broken("%s sees %s %s after %s", f.name, s.Task, s.State, t.last)
 	}
-	if s.UpdateID != "" && !again {
-		t.last = s.State
+	if s.UpdateID != "" {
+		t.last, j.shown[key] = s.State, true
 	}
 	if s.State.Terminal() {
-		if s.State == offers.Dropped && t.accepted && s.Reason == offers.ReasonUnknownTask && s.UpdateID == "" {
+		// What an agent says of a task that it does not know is an end like others.
+		if s.State == offers.Dropped && t.accepted && s.Reason == offers.ReasonUnknownTask && s.UpdateID == "" && s.Agent == "" {
 			j.w.broken("%s is told that the accepted task %s is unknown", f.name, s.Task)
 		}
 		if h := j.tasks[ref]; s.State == offers.Dropped && t.durable && h != nil && h.ran {
@@ -73,6 +78,9 @@ func (j *judge) gone(f *framework, cause error) {
 // disconnected checks that the deadline of a framework that is away is moved
 // by no change of leader.
 func (j *judge) disconnected(f *state.Framework) {
+	if f.Deadline.IsZero() {
+		return // it has registered anew before
+	}
 	was, away := j.deadlines[f.ID]
 	if away && f.Deadline.After(was) {
 		j.w.broken("the deadline of framework %s moves from %s to %s", f.ID, was.Sub(epoch), f.Deadline.Sub(epoch))

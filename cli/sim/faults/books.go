@@ -171,19 +171,29 @@ func (b *books) turned(steps []lead.Step) {
 	clear(b.may)
 	if b.touched && b.m.core.Changed() {
 		b.touched = false
-		b.check(b.m.flying == 0 && len(steps) == 0)
+		b.check(b.m.flying == 0 && len(steps) == 0 && b.m.w.raft.term == b.m.term)
 	}
 }
 
-// acknowledged follows the commits of acknowledgements: nothing of them is sent
-// again.
-func (b *books) acknowledged(steps []lead.Step) {
+// committed follows what is committed: of what is acknowledged nothing is sent
+// again, and an agent that registered was heard, though it may be away again.
+func (b *books) committed(steps []lead.Step, results []state.Result) {
+	writes := 0
 	for i := range steps {
+		if c := &steps[i].Command; (c.Put != nil || c.Delete != nil) && results[i].Err == nil {
+			writes++
+		}
 		if a := steps[i].Command.Acknowledge; a != nil {
 			for _, s := range b.m.served {
 				s.mail.acknowledged(letter{a.Ref, a.UpdateID})
 			}
 		}
+		if steps[i].Command.RegisterAgent != nil && results[i].Err == nil {
+			b.heard[results[i].Value.(*state.Agent).ID] = b.m.clock
+		}
+	}
+	if b.m.w.raft.term == b.m.term {
+		b.m.w.judge.heard(writes)
 	}
 }
 
@@ -210,7 +220,8 @@ func (b *books) unreachable(id offers.AgentID) {
 
 // check looks at what the leader counts: tasks and offers fit into each agent,
 // every offer was sent to a framework that is there, and used is what lives.
-// All launches are decided where nothing is under way.
+// All launches are decided where nothing is under way, and no later leader has
+// changed what is committed.
 func (b *books) check(decided bool) {
 	w, m := b.m.w, b.m
 	o := m.core.Observe()

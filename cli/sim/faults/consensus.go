@@ -230,14 +230,16 @@ func (c *consensus) reload() {
 	c.w.report.Reloads++
 }
 
-// learn tells the proposer, if it still is the one that it was.
+// learn tells the proposer, if it still is the one that it was, of its
+// proposals in their order.
 func (p *proposal) learn(results []state.Result, err error) {
-	w := p.from.w
+	w, m := p.from.w, p.from
 	if p.given {
 		return
 	}
-	w.after(w.between(0, 4*time.Millisecond), func() {
-		p.from.step(p.run, func() { p.from.conclude(p, results, err) })
+	m.learns = max(m.learns, w.now+w.between(0, 4*time.Millisecond))
+	w.after(m.learns-w.now, func() {
+		m.step(p.run, func() { m.conclude(p, results, err) })
 	})
 }
 

@@ -183,7 +183,7 @@ func (c *conversation) depose(t *rapid.T) {
 func (c *conversation) connect() {
 	if c.framework == nil {
 		l := &talk{c: c, open: true}
-		l.framework = lead.NewFramework(l, func() { l.awaiting = false })
+		l.framework = lead.NewFramework(l, 0, func() { l.awaiting = false })
 		c.framework = l
 		c.session.Connected(c.now)
 		c.flush()

@@ -41,11 +41,13 @@ type framework struct {
 // notebook is what an author knows of tasks. Two instances of one framework
 // share it.
 type notebook struct {
-	tasks map[offers.TaskID]*noted
-	order []offers.TaskID
-	made  int
-	ended bool // the framework was given up or torn down
-	torn  bool // its author asked for that
+	tasks  map[offers.TaskID]*noted
+	order  []offers.TaskID
+	made   int
+	term   uint64 // in which newest was registered
+	newest *end   // the connection of it that was registered last
+	ended  bool   // the framework was given up or torn down
+	torn   bool   // its author asked for that
 }
 
 // noted is one task in the author's notebook.
@@ -224,7 +226,12 @@ func (f *framework) end(cause error) {
 		f.w.judge.gone(f, cause)
 	}
 	f.stop()
-	for _, o := range f.w.frameworks { // the next instance reads in the notebook what this one left open
+	f.leaves()
+}
+
+// leaves lets the other instances read in the notebook what this one left open.
+func (f *framework) leaves() {
+	for _, o := range f.w.frameworks {
 		if o.notes == f.notes && o != f && o.up && !o.over {
 			o.after(0, func() {
 				o.ask()
@@ -246,6 +253,7 @@ func (f *framework) live() {
 		f.wait()
 		if f.looks++; f.looks%10 == 0 {
 			f.follow()
+			f.consult()
 		}
 		if f.up && !f.over {
 			f.live()
@@ -301,6 +309,21 @@ func (f *framework) follow() {
 		}
 		if f.blind[id]++; f.blind[id] > 6 {
 			f.w.broken("%s takes %s for %q for long, and its agent is away: %v", f.name, id, t.last, away)
+		}
+	}
+}
+
+// consult looks up what the session knows and shows no second time: the end of
+// the task that had an id before, where nothing came of the launch since.
+func (f *framework) consult() {
+	if f.session == nil {
+		return
+	}
+	for _, id := range f.notes.order {
+		if t := f.notes.tasks[id]; t.end == "" && !t.durable && t.rounds > 1 {
+			if known, ok := f.session.State(id); ok && known.Terminal() {
+				t.end = known
+			}
 		}
 	}
 }

@@ -22,7 +22,8 @@ type judge struct {
 	shown     map[letter]bool                      // what they were shown
 	away      map[offers.FrameworkID]time.Duration // when its last connection ended
 	deadlines map[offers.FrameworkID]time.Time     // of those without a connection
-	shops     map[offers.FrameworkID]map[string][]cell
+	shops     map[offers.FrameworkID]map[string][]*cell
+	fresh     []*cell // written, and no leader has heard so
 }
 
 // history is one task from its first commit on. A task that is launched again
@@ -43,7 +44,7 @@ func newJudge(w *world) *judge {
 	return &judge{
 		w: w, tasks: map[offers.TaskRef]*history{}, names: map[offers.FrameworkID]*notebook{},
 		offers: map[offers.OfferID]bool{}, reports: map[letter]offers.State{}, handles: map[letter]bool{}, shown: map[letter]bool{},
-		away: map[offers.FrameworkID]time.Duration{}, deadlines: map[offers.FrameworkID]time.Time{}, shops: map[offers.FrameworkID]map[string][]cell{},
+		away: map[offers.FrameworkID]time.Duration{}, deadlines: map[offers.FrameworkID]time.Time{}, shops: map[offers.FrameworkID]map[string][]*cell{},
 	}
 }
 
@@ -180,6 +181,9 @@ func (j *judge) sent(s *served, msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.Registered:
 		s.id = m.FrameworkID
+		if n := j.names[s.id]; n != nil && s.m.term >= n.term {
+			n.term, n.newest = s.m.term, s.end.other
+		}
 	case *wire.AgentRegistered:
 		s.agentID = m.AgentID
 	case *wire.Accepted:

@@ -14,15 +14,17 @@ import (
 // master is the shell around the leader's core, as package master is.
 type master struct {
 	process
-	core      *lead.Core // nil while it does not lead
-	term      uint64     // of core
-	again     uint64     // how many cores there were in term before
-	finishing bool       // the end of the turn is planned
-	dues      int        // marks the last planned due
-	clock     time.Time  // the latest that core was told
-	flying    int        // proposals of core that are not decided
-	served    []*served  // its connections
-	books     *books     // what the judge knows of core
+	core      *lead.Core    // nil while it does not lead
+	term      uint64        // of core
+	again     uint64        // how many cores there were in term before
+	finishing bool          // the end of the turn is planned
+	dues      int           // marks the last planned due
+	clock     time.Time     // the latest that core was told
+	flying    int           // proposals of core that are not decided
+	learns    time.Duration // when it hears what became of the last one
+	served    []*served     // its connections
+	taken     uint64        // connections of frameworks, ever
+	books     *books        // what the judge knows of core
 }
 
 func newMaster(w *world, n int) *master {
@@ -71,6 +73,7 @@ func (m *master) begin(term uint64) {
 		AgentTimeout: o.agentTimeout, RemovalEvery: removalEvery, RemovalBurst: removalBurst,
 	}, c.state, m.clock)
 	m.books = newBooks(m)
+	m.w.judge.heard(len(m.w.judge.fresh))
 	m.tick(m.core)
 	m.turn()
 }
@@ -157,7 +160,7 @@ func (m *master) conclude(p *proposal, results []state.Result, err error) {
 		m.at()
 		m.flying--
 		m.books.touched = true
-		m.books.acknowledged(p.steps)
+		m.books.committed(p.steps, results)
 		m.core.Committed(p.steps, results, m.w.raft.state)
 		m.turn()
 	}

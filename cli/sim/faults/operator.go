@@ -114,6 +114,7 @@ func (w *world) leave() bool {
 	if f.up {
 		f.stop()
 	}
+	f.leaves()
 	w.enter(newFramework(w, len(w.frameworks)))
 	return true
 }
@@ -153,6 +154,7 @@ func (w *world) forget() bool {
 	if f.up {
 		f.stop()
 	}
+	f.leaves()
 	w.enter(heir)
 	return true
 }

@@ -38,7 +38,8 @@ func (m *master) serve(e *end, framework bool) {
 	s := &served{m: m, run: m.run, end: e, heard: m.clock}
 	m.served = append(m.served, s)
 	if framework {
-		s.framework = lead.NewFramework(s, s.settled)
+		m.taken++
+		s.framework = lead.NewFramework(s, m.taken, s.settled)
 		s.beat()
 	} else {
 		s.agent = lead.NewAgent(s)

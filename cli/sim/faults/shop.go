@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -68,13 +69,17 @@ func (f *framework) answered(a session.Answer) {
 // cell is what was under a key of a framework's store from some time on.
 type cell struct {
 	at      time.Duration
+	known   time.Duration // when the leader heard so, and says it
 	version uint64
 	value   string
 }
 
+// unheard is when the leader hears what it has not heard yet.
+const unheard = time.Duration(math.MaxInt64)
+
 // wrote follows what is committed to a store. Every value is written once.
 func (j *judge) wrote(c *state.Command, r state.Result) {
-	id, key, now := offers.FrameworkID(""), "", cell{at: j.w.now}
+	id, key, now := offers.FrameworkID(""), "", &cell{at: j.w.now, known: unheard}
 	if c.Put != nil {
 		id, key, now.value = c.Put.Framework, c.Put.Key, string(c.Put.Value)
 		now.version, _ = r.Value.(uint64)
@@ -82,7 +87,7 @@ func (j *judge) wrote(c *state.Command, r state.Result) {
 		id, key = c.Delete.Framework, c.Delete.Key
 	}
 	if j.shops[id] == nil {
-		j.shops[id] = map[string][]cell{}
+		j.shops[id] = map[string][]*cell{}
 	}
 	for _, old := range j.shops[id][key] {
 		if c.Put != nil && old.value == now.value {
@@ -90,14 +95,24 @@ func (j *judge) wrote(c *state.Command, r state.Result) {
 		}
 	}
 	j.shops[id][key] = append(j.shops[id][key], now)
+	j.fresh = append(j.fresh, now)
+}
+
+// heard notes that a leader has heard of the first n writes that none had heard
+// of. Until then it answers, before whoever wrote, as if they were not.
+func (j *judge) heard(n int) {
+	for _, c := range j.fresh[:n] {
+		c.known = j.w.now
+	}
+	j.fresh = j.fresh[n:]
 }
 
 // under reports whether good is true of what was under a key at some moment
 // since then.
 func (j *judge) under(id offers.FrameworkID, key string, since time.Duration, good func(cell) bool) bool {
-	cells := append([]cell{{}}, j.shops[id][key]...)
+	cells := append([]*cell{{}}, j.shops[id][key]...)
 	for i, c := range cells {
-		if (i+1 == len(cells) || cells[i+1].at >= since) && good(c) {
+		if (i+1 == len(cells) || cells[i+1].known >= since) && good(*c) {
 			return true
 		}
 	}

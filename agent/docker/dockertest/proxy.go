@@ -1,0 +1,68 @@
+package dockertest
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Proxy stands before a real engine. What it has taken reaches the engine even
+// when the client has gone.
+type Proxy struct {
+	Socket string
+
+	mu     sync.Mutex
+	before func(request string)
+}
+
+// NewProxy returns a proxy of the engine.
+func NewProxy(t testing.TB, r *Real) *Proxy {
+	t.Helper()
+	p := &Proxy{Socket: filepath.Join(t.TempDir(), "docker.sock")}
+	l, err := net.Listen("unix", p.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := &httputil.ReverseProxy{
+		FlushInterval: -1, Transport: r.http.Transport, ErrorLog: log.New(io.Discard, "", 0), // clients leave, that is what it is for
+		Rewrite:      func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "docker" },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		before := p.before
+		p.mu.Unlock()
+		if before != nil {
+			before(r.Method + " " + r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+		}
+		through.ServeHTTP(w, r.WithContext(ctx))
+	})}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(l) // ends with Close
+	}()
+	t.Cleanup(func() {
+		cancel()
+		_ = server.Close() // its connections go whatever it says
+		<-served
+	})
+	return p
+}
+
+// Before sets what is called before a request, such as "POST start", is passed
+// on; it may panic with http.ErrAbortHandler to drop it.
+func (p *Proxy) Before(f func(request string)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.before = f
+}

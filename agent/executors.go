@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/agent/docker"
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
+	"github.com/ringmaster-project/ringmaster/agent/tasks"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// The executors that an agent may have.
+const (
+	ProcessExecutor = "process"
+	DockerExecutor  = "docker"
+)
+
+// DefaultDockerSocket is where the engine listens when nobody says otherwise.
+const DefaultDockerSocket = docker.DefaultSocket
+
+// executor runs tasks of one kind: processes of the host, or containers. Both
+// outlive the agent. Safe for concurrent use.
+type executor interface {
+	// prepare makes everything that a task needs, up to its gate.
+	prepare(ctx context.Context, l tasks.Launch) (execution, error)
+	// adopt takes over what an earlier run of the agent has prepared.
+	adopt(l tasks.Launch, id record.Identity) execution
+	// started returns what runs, or ran, of a task that was launched then. It
+	// is asked while the agent recovers; see Agent.identify.
+	started(l tasks.Launch) (record.Identity, bool)
+	// sweep ends everything of earlier runs that is not in keep, and returns
+	// the tasks (framework:task) that had not ended.
+	sweep(keep map[offers.TaskRef]record.Identity) ([]string, error)
+	// forget removes what is kept of a task whose end is acknowledged.
+	forget(ref offers.TaskRef) error
+}
+
+// execution is one task's process or container. Its methods may be called
+// side by side; Open and Wait are called by its supervisor, Open not at all
+// for one that was adopted.
+type execution interface {
+	Identity() record.Identity
+	// Open opens the gate, or with false closes it for good.
+	Open(bool)
+	// Wait returns how it ended, and calls runs before that if it is known to
+	// run. errClosed is of an agent that ends; another error is of something
+	// that is left behind.
+	Wait(runs func()) (tasks.How, error)
+	// Signal asks it to end, or kills it, and returns at once.
+	Signal(force bool)
+	// check runs the command of the task's health check; a sentence says why it
+	// failed, docker.ErrAway that it could not be made.
+	check(ctx context.Context, l tasks.Launch) error
+	// Settled removes what was kept for the case that the end gets lost: it
+	// is written down.
+	Settled() error
+	// Close makes Wait return.
+	Close()
+}
+
+var errClosed = errors.New("the agent ends")
+
+// because gives an error the reason that a status tells.
+type because struct {
+	reason string
+	error
+}
+
+func (b because) Unwrap() error { return b.error }
+
+// reasonOf returns the reason that an error was given, or "".
+func reasonOf(err error) string {
+	var b because
+	if errors.As(err, &b) {
+		return b.reason
+	}
+	return ""
+}
+
+// executorOf returns who runs a task.
+func (a *Agent) executorOf(t *offers.Task) executor {
+	if t.Container != nil {
+		return a.containers
+	}
+	return a.processes
+}
+
+// probePatience is how long the agent's start waits for an engine that takes
+// a call and does not answer it.
+const probePatience = 3 * time.Second
+
+// chooseExecutors finds out what runs on this host, and says so in the agent's
+// attributes: docker=true where containers do, process=false where nothing
+// else does.
+func (a *Agent) chooseExecutors() error {
+	ctx, cancel := context.WithTimeout(context.Background(), probePatience)
+	defer cancel()
+	away := a.containers.docker.Answers(ctx)
+	a.containers.away = away != nil
+	named := a.config.Executors
+	if len(named) == 0 {
+		named = []string{ProcessExecutor}
+		if away == nil {
+			named = append(named, DockerExecutor)
+		}
+	}
+	for _, name := range named {
+		if name != ProcessExecutor && name != DockerExecutor {
+			return fmt.Errorf("executors: %.60q is none; there are process and docker", name)
+		}
+	}
+	a.self.Attributes = maps.Clone(a.self.Attributes)
+	if a.self.Attributes == nil {
+		a.self.Attributes = map[string]string{}
+	}
+	if !slices.Contains(named, ProcessExecutor) {
+		a.refusals.NoProcesses = "the agent runs containers only"
+		a.attribute(ProcessExecutor, "false")
+	}
+	switch {
+	case !slices.Contains(named, DockerExecutor) && len(a.config.Executors) > 0:
+		a.refusals.NoContainers = "the agent runs no containers: docker is not among its executors"
+	case !slices.Contains(named, DockerExecutor):
+		a.refusals.NoContainers = "the agent runs no containers: when it started no Docker engine answered"
+		a.log.Info("tasks in containers are refused", "why", away)
+	default:
+		a.attribute(DockerExecutor, "true")
+		if away != nil {
+			a.log.Warn("the Docker engine does not answer yet", "error", away)
+		}
+	}
+	return nil
+}
+
+// attribute says something about the agent, unless its operator has done so.
+func (a *Agent) attribute(name, value string) {
+	if _, given := a.self.Attributes[name]; !given {
+		a.self.Attributes[name] = value
+	}
+}
