@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -206,5 +207,64 @@ func TestDeclaredClassIsNotFound(t *testing.T) {
 	_, register := m.welcome("a1", 1)
 	if classes := register.Agent.Total.Classes; len(classes) != 1 || classes[0].Name != "nic" || len(classes[0].Devices) != 2 {
 		t.Errorf("registered with %+v", classes)
+	}
+}
+
+// TestKilledAgentKeepsDevices kills agents -9 at moments that differ, while they
+// start and end tasks with parts of devices. After every restart, on every
+// device, what is used is the sum of what the living tasks hold, each holds what
+// it held before, and no device is given away twice.
+func TestKilledAgentKeepsDevices(t *testing.T) {
+	m, dir := newMaster(t), t.TempDir()
+	const rounds, each, part = 8, 6, 300 << 20 // three parts fit on a device
+	held := map[offers.TaskID]offers.Grant{}
+	check := func(register *wire.RegisterAgent) {
+		t.Helper()
+		var sum [4]int64
+		for _, known := range register.Tasks {
+			for _, g := range known.Holding.Devices["gpu"] {
+				sum[g.Index] += g.Memory
+				if was, seen := held[known.Task]; seen && was != g {
+					t.Errorf("%s held %+v and now holds %+v", known.Task, was, g)
+				}
+				held[known.Task] = g
+			}
+		}
+		c := register.Usage.Classes["gpu"]
+		used, err := c.Amounts(4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range sum {
+			if used[i] != sum[i] || sum[i] > 1<<30 {
+				t.Errorf("device %d: %d bytes are used, the tasks hold %d", i, used[i], sum[i])
+			}
+		}
+	}
+	for round := range rounds {
+		cmd := spawn(t, dir, m)
+		l, register := m.welcome("a1", uint64(round+1))
+		check(register)
+		launch := &wire.Launch{Term: uint64(round + 1)}
+		for n := range each {
+			// The master counts on one device for all: most are bound otherwise.
+			task := shell(offers.TaskID(fmt.Sprintf("t%d-%d", round, n)), fmt.Sprintf("sleep 0.%d", n*n))
+			task.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1, Memory: part}}
+			launch.Tasks = append(launch.Tasks, wire.LaunchTask{Framework: "f1", Task: task, Holding: offers.Holding{
+				Devices: map[string][]offers.Grant{"gpu": {{ID: "gpu-0", Memory: part}}},
+			}})
+		}
+		l.say(launch)
+		<-time.After(time.Duration(round*12) * time.Millisecond)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it was killed
+	}
+	spawn(t, dir, m)
+	_, register := m.welcome("a1", rounds+1)
+	check(register)
+	if len(held) < rounds {
+		t.Errorf("only %d tasks were ever seen to hold devices: this says little", len(held))
 	}
 }
