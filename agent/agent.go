@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
 	"github.com/ringmaster-project/ringmaster/agent/discovery"
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
+	"github.com/ringmaster-project/ringmaster/agent/isolation"
 	"github.com/ringmaster-project/ringmaster/agent/limits"
 	"github.com/ringmaster-project/ringmaster/agent/mps"
 	"github.com/ringmaster-project/ringmaster/agent/process"
@@ -39,6 +39,7 @@ type Agent struct {
 	listener   net.Listener
 	lock       *os.File
 	limits     *limits.Limits
+	isolated   isolation.Parts // what processes are isolated by
 	processes  *processes
 	containers *containers
 	refusals   tasks.Refusals
@@ -131,15 +132,9 @@ func (a *Agent) setUp() error {
 			return err
 		}
 	}
-	a.limits = limits.None()
-	if a.config.CgroupRoot != noCgroups {
-		a.limits = limits.Open(filepath.Join(a.config.CgroupRoot, groupName(dir)), a.log)
-	}
-	x, err := process.New(a.config.Shim, filepath.Join(dir, "run"), a.limits)
-	if err != nil {
+	if err := a.isolate(dir); err != nil {
 		return err
 	}
-	a.processes = &processes{Executor: x, agent: a, turns: make(chan struct{}, 4*runtime.GOMAXPROCS(0))}
 	if a.containers, err = newContainers(a); err != nil {
 		return err
 	}
@@ -157,7 +152,7 @@ func (a *Agent) setUp() error {
 		return err
 	}
 	a.own = maps.Clone(a.self.Attributes)
-	a.self.Attributes = a.attributes()
+	a.self.Attributes = a.allAttributes()
 	if err := a.self.Validate(); err != nil {
 		return err
 	}
@@ -204,7 +199,7 @@ func (a *Agent) introduce(total offers.Inventory) error {
 	}
 	a.self = offers.Agent{
 		Name: a.config.Name, Host: host, Address: a.Address(), Secure: a.config.Door.Secure(),
-		Attributes: a.config.Attributes, Total: total, Policies: a.config.Policies,
+		Attributes: a.attributes(), Total: total, Policies: a.config.Policies,
 		Version: a.config.Version, BootID: boot, Started: time.Now().UTC(),
 	}
 	return a.self.Validate()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,13 @@ import (
 var shim string
 
 func TestMain(m *testing.M) {
+	if n, err := strconv.Atoi(os.Getenv(asTracer)); err == nil {
+		if err := runAsTracer(n); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if arguments := os.Getenv(asAgent); arguments != "" {
 		if err := runAsAgent(arguments); err != nil {
 			fmt.Fprintln(os.Stderr, err)

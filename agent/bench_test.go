@@ -7,30 +7,89 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/docker/dockertest"
+	"github.com/ringmaster-project/ringmaster/agent/isolation"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-// BenchmarkLaunchToRunning is from the launch leaving the master to the
-// running status arriving there, one task at a time, with the checkpoint and
-// the cgroups of the real thing.
+// quantiles reports how long something took at the middle and near the end.
+func quantiles(b *testing.B, took []time.Duration, what string) {
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms-"+what)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms-"+what)
+}
+
+// BenchmarkLaunchToRunning launches one task at a time, with the checkpoint,
+// the cgroups and the isolation of the real thing, and reports how long it took
+// from the launch leaving the master until the process ran, and until the
+// master was told, which takes another commit of the checkpoint.
 func BenchmarkLaunchToRunning(b *testing.B) {
+	for _, parts := range []isolation.Parts{isolation.None, isolation.Default, isolation.All} {
+		b.Run(parts.String(), func(b *testing.B) { launchToRunning(b, parts) })
+	}
+}
+
+func launchToRunning(b *testing.B, parts isolation.Parts) {
 	m := newMaster(b)
-	run(b, config(b, b.TempDir(), m))
+	c := config(b, b.TempDir(), m)
+	c.Isolation = &parts
+	run(b, c)
 	l, _ := m.welcome("a1", 1)
-	n := 0
+	var running, told []time.Duration
 	for b.Loop() {
-		n++
-		task := shell(offers.TaskID(fmt.Sprintf("t%d", n)), "exit 0")
+		task := shell(offers.TaskID(fmt.Sprintf("t%d", len(told))), "exit 0")
 		task.Resources.Amounts = offers.Amounts{100, 64 << 20}
+		began := time.Now()
 		l.launch(1, task)
-		if s := l.status(task.ID); s.State != offers.Running {
+		s := l.status(task.ID)
+		if s.State != offers.Running {
 			b.Fatalf("%+v", s)
 		}
+		running, told = append(running, s.Time.Sub(began)), append(told, time.Since(began))
 		b.StopTimer()
 		l.end(task.ID)
 		b.StartTimer()
 	}
+	quantiles(b, running, "running")
+	quantiles(b, told, "told")
+}
+
+// BenchmarkStarts keeps thirty tasks on their way and reports how many start,
+// and end, in a second.
+func BenchmarkStarts(b *testing.B) {
+	m := newMaster(b)
+	run(b, config(b, b.TempDir(), m))
+	l, _ := m.welcome("a1", 1)
+	launched := 0
+	launch := func() {
+		task := shell(offers.TaskID(fmt.Sprintf("t%d", launched)), "exit 0")
+		task.Resources.Amounts = offers.Amounts{10, 16 << 20}
+		launched++
+		l.launch(1, task)
+	}
+	b.ResetTimer()
+	for launched < min(b.N, 30) {
+		launch()
+	}
+	for ended := 0; ended < b.N; {
+		statuses, ok := l.receive().(*wire.Statuses)
+		if !ok {
+			continue
+		}
+		for _, s := range statuses.Statuses {
+			l.acknowledge(s)
+			if !s.State.Terminal() {
+				continue
+			}
+			if s.State != offers.Finished {
+				b.Fatalf("%+v", s)
+			}
+			if ended++; launched < b.N {
+				launch()
+			}
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "starts/s")
 }
 
 // BenchmarkFiftyPerSecond launches at that pace and reports how long it took
@@ -73,9 +132,7 @@ func BenchmarkFiftyPerSecond(b *testing.B) {
 			}
 		}
 	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	quantiles(b, took, "told")
 }
 
 // BenchmarkContainerStart starts two containers in turn: as docker run -d does

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/ringmaster-project/ringmaster/agent/docker"
+	"github.com/ringmaster-project/ringmaster/agent/isolation"
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/witness"
@@ -32,6 +34,10 @@ type Config struct {
 	CgroupRoot       string                   // of the tasks' cgroups in each hierarchy; "" means ringmaster, "none" no limits
 	Executors        []string                 // ProcessExecutor, DockerExecutor; none means process, and docker where an engine answers
 	DockerSocket     string                   // of the engine; "" means /var/run/docker.sock
+	Isolation        *isolation.Parts         // of the tasks, each of which this host must be able to do; nil means what works of the default
+	Capabilities     uint64                   // that tasks keep, one bit for each
+	Rlimits          []record.Rlimit          // of tasks, above the defaults
+	CPUQuota         bool                     // cpus are a ceiling for a task, and not a weight alone
 	RuntimeDir       string                   // holds what must not outlive the host's run; "" means /dev/shm
 	ArtifactRoots    []string                 // folders that file URIs of artifacts may read, whoever's the task is
 	ArtifactCache    int64                    // bytes of artifacts that are kept, and of the largest that is fetched; 0 means 10 GiB

@@ -81,6 +81,11 @@ func (x *containers) prepare(ctx context.Context, l tasks.Launch) (execution, er
 	if err := x.agent.fill(ctx, l, owner, spec.Sandbox); err != nil {
 		return nil, err
 	}
+	if spec.Network != offers.NetworkNone {
+		if err := checkPorts(l.Holding.Ports); err != nil {
+			return nil, err
+		}
+	}
 	spec.Fetching = func() {
 		x.agent.post(func() { x.agent.machine.Waiting(ref, fmt.Sprintf("the image %q is fetched", spec.Image), time.Now()) })
 	}

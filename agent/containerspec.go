@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"tags.cncf.io/container-device-interface/pkg/parser"
+
 	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
@@ -24,7 +26,7 @@ func (x *containers) specOf(l tasks.Launch) (docker.Spec, *record.User, error) {
 	s := docker.Spec{
 		Key: l.Ref().String(), Image: c.Image, Pull: c.Pull, Entrypoint: c.Entrypoint, Mounts: c.Mounts,
 		Env:     environment(l, x.agent.ID(), offers.SandboxMount, nil),
-		Network: c.Network, Ports: publish(l), Devices: x.devices(l), Need: needOf(l),
+		Network: c.Network, Ports: publish(l), Devices: x.devices(l), Need: x.agent.needOf(l),
 		Labels: map[string]string{
 			docker.AgentLabel: string(x.agent.ID()), docker.FrameworkLabel: string(l.Framework), docker.TaskLabel: string(l.Task.ID),
 			runLabel: x.run, acceptedLabel: acceptedText(l), folderLabel: x.agent.config.DataDir,
@@ -74,10 +76,6 @@ func publish(l tasks.Launch) map[offers.ContainerPort]uint16 {
 	return out
 }
 
-// cdiName is what the specification of the Container Device Interface calls a
-// qualified name, such as nvidia.com/gpu=0.
-var cdiName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z][A-Za-z0-9_-]*=[A-Za-z0-9][A-Za-z0-9._:-]*$`)
-
 // devices returns the CDI names of what a task holds. Sources of devices tell
 // them, or the id is one; of others the task learns by its environment.
 func (x *containers) devices(l tasks.Launch) []string {
@@ -85,7 +83,7 @@ func (x *containers) devices(l tasks.Launch) []string {
 	for class, grants := range l.Holding.Devices {
 		for _, g := range grants {
 			name := cmp.Or(x.agent.device(class, g).CDI, g.ID)
-			if cdiName.MatchString(name) {
+			if parser.IsQualifiedName(name) {
 				names = append(names, name)
 			}
 		}

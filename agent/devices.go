@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/discovery"
+	"github.com/ringmaster-project/ringmaster/agent/isolation"
 	"github.com/ringmaster-project/ringmaster/agent/mps"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -31,7 +32,9 @@ type source struct {
 func (a *Agent) discover() {
 	paths := a.config.DevicePlugins
 	if helper := a.helper(); helper != "" {
-		a.hidesGPUs, a.shares = true, mps.Available()
+		a.hidesGPUs = true
+		// Through memory that tasks with an IPC namespace of their own don't have.
+		a.shares = mps.Available() && (a.config.Isolation == nil || *a.config.Isolation&isolation.IPC == 0)
 		paths = append([]string{helper}, paths...)
 	}
 	for _, path := range paths {
@@ -114,7 +117,7 @@ func (a *Agent) resize() {
 	a.mu.Lock()
 	a.self.Total = total
 	a.mu.Unlock()
-	a.self.Attributes = a.attributes()
+	a.self.Attributes = a.allAttributes()
 	a.machine.Resize(total, time.Now())
 	a.log.Info("the devices of this host have changed")
 	if a.session != nil {
@@ -122,20 +125,25 @@ func (a *Agent) resize() {
 	}
 }
 
-// attributes returns what constraints see: what the operator said stands above
-// what was found.
-func (a *Agent) attributes() map[string]string {
+// allAttributes returns what constraints see: what the agent says stands above
+// what its sources of devices found.
+func (a *Agent) allAttributes() map[string]string {
 	out := a.census.Attributes()
 	maps.Copy(out, a.own)
 	return out
 }
 
-// device returns a device that a task was given, as it was found. It may be
-// asked apart from the loop.
-func (a *Agent) device(class string, g offers.Grant) (none offers.Device) {
+// total returns what the agent offers in all. It may be asked apart from the
+// loop.
+func (a *Agent) total() offers.Inventory {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, d := range a.self.Total.Class(class) {
+	return a.self.Total
+}
+
+// device returns a device that a task was given, as it was found.
+func (a *Agent) device(class string, g offers.Grant) (none offers.Device) {
+	for _, d := range a.total().Class(class) {
 		if d.ID == g.ID {
 			return d
 		}

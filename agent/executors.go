@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -113,10 +112,6 @@ func (a *Agent) chooseExecutors() error {
 		if name != ProcessExecutor && name != DockerExecutor {
 			return fmt.Errorf("executors: %.60q is none; there are process and docker", name)
 		}
-	}
-	a.self.Attributes = maps.Clone(a.self.Attributes)
-	if a.self.Attributes == nil {
-		a.self.Attributes = map[string]string{}
 	}
 	if !slices.Contains(named, ProcessExecutor) {
 		a.refusals.NoProcesses = "the agent runs containers only"

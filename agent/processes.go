@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/ringmaster-project/ringmaster/agent/limits"
 	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
@@ -54,19 +53,16 @@ func (x *processes) prepare(ctx context.Context, l tasks.Launch) (execution, err
 	if err != nil {
 		return nil, err
 	}
+	if err := checkPorts(l.Holding.Ports); err != nil {
+		return nil, err
+	}
 	x.agent.share(ctx, l)
 	spec.Env = x.agent.visible(spec.Env, l)
-	p, err := x.Prepare(l.Ref().String(), needOf(l))
+	p, err := x.Prepare(l.Ref().String(), x.agent.needOf(l))
 	if err != nil {
 		return nil, err
 	}
 	return &hostTask{Process: p, agent: x.agent, spec: spec}, nil
-}
-
-// needOf says what a task is held within.
-func needOf(l tasks.Launch) limits.Need {
-	asked := l.Task.Resources.Amounts
-	return limits.Need{CPUs: asked[offers.CPUs], Mem: asked[offers.Mem], Processes: maxProcesses}
 }
 
 func (x *processes) adopt(l tasks.Launch, id record.Identity) execution {

@@ -17,7 +17,7 @@ import (
 // openSharing finds the service through which tasks share GPUs, and its daemons
 // of the last run: they serve the tasks that live.
 func (a *Agent) openSharing(known []tasks.Known) {
-	if !a.hidesGPUs {
+	if !a.shares {
 		return
 	}
 	var uses []mps.Use

@@ -31,13 +31,13 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 		ExitErrHandler:            func(*cli.Context, error) {},
 		OnUsageError:              wrongUsage,
 		Commands: []*cli.Command{
-			devCommand(), masterCommand(), agentCommand(),
-			runCommand(), killCommand(), logsCommand(),
+			devCommand(), masterCommand(), agentCommand(), jobsCommand(),
+			runCommand(), jobCommand(), killCommand(), logsCommand(),
 			statusCommand(), mastersCommand(), agentsCommand(), frameworksCommand(), tasksCommand(),
 			offersCommand(), ringsCommand(), rolesCommand(),
 			roleCommand(), drainCommand(), undrainCommand(), removeCommand(), teardownCommand(),
 			leaderCommand(), snapshotCommand(),
-			benchCommand(), completionCommand(), completeCommand(), versionCommand(),
+			benchCommand(), simulateCommand(), completionCommand(), completeCommand(), versionCommand(),
 		},
 	}
 	for _, c := range a.Commands {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers/spell"
 )
 
 // arrange returns args with the flags of a command in front of its other
@@ -52,7 +54,7 @@ func arrangeFlags(c *cli.Command, path string, out, rest []string) ([]string, er
 			break
 		}
 		if len(arg) < 2 || arg[0] != '-' {
-			if runsAnother(c) {
+			if runsAnother(path) {
 				words = append(words, rest...)
 				break
 			}
@@ -78,7 +80,7 @@ func arrangeFlags(c *cli.Command, path string, out, rest []string) ([]string, er
 	return out, nil
 }
 
-func runsAnother(c *cli.Command) bool { return c.Name == "run" || c.Name == "dev" }
+func runsAnother(path string) bool { return path == "ringmaster run" || path == "ringmaster dev" }
 
 // flagTakes reports whether the next argument is the flag's value.
 func flagTakes(c *cli.Command, path, arg string) (bool, error) {
@@ -94,7 +96,7 @@ func flagTakes(c *cli.Command, path, arg string) (bool, error) {
 		}
 		known = append(known, f.Names()...)
 	}
-	if meant := nearest(name, known); meant != "" {
+	if meant := spell.Nearest(name, known); meant != "" {
 		return false, usagef("%s has no flag %s; did you mean %s?", path, arg, dashes(meant))
 	}
 	return false, usagef("%s has no flag %s; see %s --help", path, arg, path)
@@ -121,7 +123,7 @@ func unknownCommand(path, name string, commands []*cli.Command) error {
 	if strings.HasPrefix(name, "-") {
 		what = "flag"
 	}
-	if meant := nearest(name, names(commands)); meant != "" {
+	if meant := spell.Nearest(name, names(commands)); meant != "" {
 		return usagef("%s has no %s %q; did you mean %s?", path, what, name, meant)
 	}
 	return usagef("%s has no %s %q; see %s --help", path, what, name, path)
@@ -135,46 +137,4 @@ func names(commands []*cli.Command) []string {
 		}
 	}
 	return out
-}
-
-// nearest returns the known word that word was probably meant to be, or "".
-func nearest(word string, known []string) string {
-	best, least := "", 1+len(word)/3
-	for _, k := range known {
-		if d := distance(word, k); d <= least && len(k) > 1 {
-			if d < least || best == "" {
-				best, least = k, d
-			}
-		}
-	}
-	if best == "" && len(word) >= 3 {
-		for _, k := range known {
-			if strings.HasPrefix(k, word) {
-				return k
-			}
-		}
-	}
-	return best
-}
-
-// distance counts the insertions, deletions and replacements of bytes between
-// two words (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"fmt"
 	"net"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -14,6 +15,11 @@ func TestCluster(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/cluster",
 		Setup: func(env *testscript.Env) error {
+			jobs, err := filepath.Abs("testdata/jobs")
+			if err != nil {
+				return err
+			}
+			env.Setenv("JOBS", jobs)
 			for i := range 6 { // H1, R1, ...: addresses for masters
 				for _, port := range []string{"H", "R"} {
 					address, err := freeAddress()

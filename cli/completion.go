@@ -80,6 +80,7 @@ var liveArguments = map[string]string{
 	"agents": "agents", "drain": "agents", "undrain": "agents", "remove": "agents",
 	"frameworks": "frameworks", "teardown": "frameworks",
 	"masters remove": "masters", "leader transfer": "masters",
+	"job status": "jobs", "job logs": "jobs", "job stop": "jobs", "job scale": "jobs", "job rollback": "jobs", "job history": "jobs",
 }
 
 // candidates returns what the last of words may become.

@@ -17,7 +17,7 @@ import (
 func devCommand() *cli.Command {
 	opts := devOptions()
 	return &cli.Command{
-		Name: "dev", Category: startGroup, Usage: "a whole cluster in one process: a master, and an agent with this host's resources", ArgsUsage: "[-- CMD ARGS...]",
+		Name: "dev", Category: startGroup, Usage: "a whole cluster in one process: a master, an agent with this host's resources, and the jobs framework", ArgsUsage: "[-- CMD ARGS...]",
 		Description: examples(
 			"ringmaster dev",
 			"ringmaster dev --http 127.0.0.1:6060 --resources 'cpus=64,mem=256GiB,gpu=8x24GiB'",
@@ -62,8 +62,8 @@ func devFolder(s *settings) (func() error, error) {
 	return func() error { return os.RemoveAll(dir) }, nil
 }
 
-// dev is the life of the cluster: master, agent, work, end. The agent ends
-// first and its tasks with it.
+// dev is the life of the cluster: master, agent, jobs, work, end. The jobs end
+// first, so that nothing is launched again, then the agent and its tasks with it.
 func dev(c *cli.Context, s *settings, d *door.Door, log hclog.Logger) (err error) {
 	ctx := c.Context
 	ofMaster := *s
@@ -91,15 +91,27 @@ func dev(c *cli.Context, s *settings, d *door.Door, log hclog.Logger) (err error
 		return err
 	}
 
+	ofJobs := *s
+	ofJobs.http, ofJobs.advertiseHTTP, ofJobs.masters, ofJobs.role = "127.0.0.1:0", "", []string{at}, "default"
+	j, err := openJobs(&ofJobs, d, log.Named("jobs"))
+	if err != nil {
+		return err
+	}
+	jobs := start(ctx, j)
+	defer func() { err = ending(err, jobs.stop()) }()
+	if err := jobs.until(ctx, j.Ready()); err != nil {
+		return err
+	}
+
 	endpoint := d.Scheme() + "://" + at
 	if _, err := fmt.Fprintf(c.App.Writer, "ready %s\n", endpoint); err != nil {
 		return err
 	}
-	return devWork(c, s, at, endpoint, master, agent)
+	return devWork(c, s, at, endpoint, devServices{master, agent, jobs})
 }
 
 // devWork runs the command if there is one, and stays where it should.
-func devWork(c *cli.Context, s *settings, at, endpoint string, master, agent *runningService) error {
+func devWork(c *cli.Context, s *settings, at, endpoint string, services devServices) error {
 	if c.Args().Present() {
 		err := runAgainst(c, s, at)
 		if !c.Bool("stay") || c.Context.Err() != nil {
@@ -110,22 +122,26 @@ func devWork(c *cli.Context, s *settings, at, endpoint string, master, agent *ru
 			return err
 		}
 		fmt.Fprintf(c.App.ErrWriter, "\nThe command ended with exit code %d; the cluster is still there until Ctrl-C:\n%s", int(code), lookAround(at, endpoint))
-		return errors.Join(err, wait(c.Context, master, agent))
+		return errors.Join(err, services.wait(c.Context))
 	}
 	fmt.Fprintf(c.App.ErrWriter, "A cluster of one master and one agent is up; Ctrl-C ends it and its tasks. From another terminal:\n%s", lookAround(at, endpoint))
-	return wait(c.Context, master, agent)
+	return services.wait(c.Context)
 }
 
+// devServices are what runs in the one process.
+type devServices struct{ master, agent, jobs *runningService }
+
 // wait returns at the end of ctx, or when one of the services has failed.
-func wait(ctx context.Context, services ...*runningService) error {
-	master, agent := services[0], services[1]
+func (s devServices) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-master.done:
-		return fmt.Errorf("the master ended: %w", errors.Join(master.err, errStopped))
-	case <-agent.done:
-		return fmt.Errorf("the agent ended: %w", errors.Join(agent.err, errStopped))
+	case <-s.master.done:
+		return fmt.Errorf("the master ended: %w", errors.Join(s.master.err, errStopped))
+	case <-s.agent.done:
+		return fmt.Errorf("the agent ended: %w", errors.Join(s.agent.err, errStopped))
+	case <-s.jobs.done:
+		return fmt.Errorf("the jobs framework ended: %w", errors.Join(s.jobs.err, errStopped))
 	}
 }
 

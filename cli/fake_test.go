@@ -48,7 +48,7 @@ func newFake(tb testing.TB, token string) *fake {
 	tb.Helper()
 	f := &fake{token: token, launched: make(chan offers.TaskID, 100), asked: make(chan struct{}, 100)}
 	mux := http.NewServeMux()
-	for _, list := range []string{"masters", "agents", "frameworks", "tasks", "offers", "rings", "roles"} {
+	for _, list := range []string{"masters", "agents", "frameworks", "tasks", "offers", "rings", "roles", "jobs"} {
 		mux.HandleFunc("GET /v1/"+list, func(w http.ResponseWriter, r *http.Request) { f.list(w, r, list) })
 		mux.HandleFunc("GET /v1/"+list+"/{id}", func(w http.ResponseWriter, r *http.Request) { f.one(w, list, r.PathValue("id")) })
 	}
@@ -206,6 +206,11 @@ func (f *fake) order(w http.ResponseWriter, r *http.Request) {
 	f.orders = append(f.orders, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Method, r.URL.Path, body)))
 	if strings.HasPrefix(r.URL.Path, "/v1/roles/full") {
 		refuse(w, http.StatusUnprocessableEntity, "bad_resources", "quota.guarantee.cpus passes quota.limit.cpus")
+		return
+	}
+	if name, job := strings.CutPrefix(r.URL.Path, "/v1/jobs/"); job {
+		name, _, _ = strings.Cut(name, "/")
+		f.one(w, "jobs", name)
 		return
 	}
 	_, _ = w.Write([]byte("{}"))

@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/ringmaster-project/ringmaster/offers/spell"
 )
 
 // laterKeys are keys of later versions: refused plainly, because a setting
@@ -107,7 +109,7 @@ func readKey(s *settings, opts []option, name string, e *ast.MappingValueNode) e
 	for i := range opts {
 		known = append(known, opts[i].name)
 	}
-	if meant := nearest(name, known); meant != "" {
+	if meant := spell.Nearest(name, known); meant != "" {
 		return at(e.Key, fmt.Errorf("unknown key %s; did you mean %s?", name, meant))
 	}
 	return at(e.Key, fmt.Errorf("unknown key %s", name))

@@ -39,7 +39,11 @@ func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return thing{}, fmt.Errorf("there is no %s %q; see ringmaster %s", one, text, list)
+		see := list
+		if list == "jobs" {
+			see = "job list"
+		}
+		return thing{}, fmt.Errorf("there is no %s %q; see ringmaster %s", one, text, see)
 	}
 	var candidates []string
 	for _, t := range found {

@@ -44,15 +44,6 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"status", "masters", "agents", "tasks", "run", "role", "roles"}
-	for word, want := range map[string]string{"statsu": "status", "agent": "agents", "tsks": "tasks", "quux": "", "mas": "masters", "rn": "run"} {
-		if got := nearest(word, known); got != want {
-			t.Errorf("nearest to %s is %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestWhyWaiting(t *testing.T) {
 	agents := func(text string) (list []agentView) {
 		if err := json.Unmarshal([]byte(text), &list); err != nil {

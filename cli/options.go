@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent"
+	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 func hostname() string {
@@ -40,7 +41,7 @@ func masterOnly() []option {
 		{name: "advertise_raft", usage: "`HOST:PORT` under which the other masters reach --raft", shown: "where it listens", text: address(func(s *settings) *string { return &s.advertiseRaft })},
 		{name: "bootstrap_expect", usage: "`NUMBER` of masters that found a new cluster together", shown: "1, and none with --join alone, which joins a cluster that runs", text: atLeastOne(func(s *settings) *int { return &s.bootstrapExpect })},
 		{name: "join", usage: "Raft addresses `HOST:PORT,...` of the masters", list: addresses(func(s *settings) *[]string { return &s.join })},
-		{name: "placement", usage: "`STRATEGY` that chooses agents; this version has rings", shown: "rings", text: placement},
+		{name: "placement", usage: "`STRATEGY` that chooses agents: " + offers.PlacementNames(), shown: "rings", text: placement},
 		{name: "rings", usage: "`RINGS` by kind, such as '{cpus: {lower: 0, width: 4, count: 16, reach: 8}}'", shown: "by the kind", rings: setRings},
 		{name: "offer_timeout", usage: "`TIME` after which an unanswered offer is taken back", shown: "2m", text: span(func(s *settings) *time.Duration { return &s.offerTimeout })},
 		{name: "agent_timeout", usage: "`TIME` of silence after which an agent is unreachable", shown: "75s", text: span(func(s *settings) *time.Duration { return &s.agentTimeout })},
@@ -59,6 +60,10 @@ func agentOnly() []option {
 		{name: "device_plugins", usage: "`PROGRAMS,...` that find devices of classes that resources does not name", shown: "none", list: absolutePaths(func(s *settings) *[]string { return &s.plugins })},
 		{name: "executors", usage: "`EXECUTORS,...` that run tasks: process, docker", shown: "process, and docker where an engine answers", list: executors},
 		{name: "docker", usage: "`SOCKET` of the Docker engine", shown: agent.DefaultDockerSocket, text: dockerSocket},
+		{name: "isolation", usage: "`PARTS,...` that keep tasks apart, all of which the host must do: cgroups, privileges, mount, ipc and pid, or namespaces (mount,ipc,pid), all, none", shown: "cgroups,privileges,mount as far as the host does them", list: setIsolation},
+		{name: "capabilities", usage: "`CAPABILITIES,...` that tasks keep under privileges, such as net_bind_service", shown: "none", list: setCapabilities},
+		{name: "rlimits", usage: "`K=LIMIT,...` of every process of a task, such as nofile=4096,core=0:unlimited (soft:hard)", shown: "nofile=65536,core=0 below the agent's own", pairs: setRlimits},
+		{name: "cpu_quota", usage: "hold tasks to their cpus also while others are idle", boolean: func(s *settings, b bool) error { s.cpuQuota = b; return nil }},
 		{name: "artifact_roots", usage: "`FOLDERS,...` that every task may fetch artifacts from with file URIs", shown: "none", list: absolutePaths(func(s *settings) *[]string { return &s.roots })},
 		{name: "log_size", usage: "`SIZE` that is kept of each of a task's logs; 0 keeps all", shown: "100MiB", text: logSize},
 		{name: "sandbox_age", usage: "`TIME` after which sandboxes of ended tasks go, if not before", shown: "168h", text: span(func(s *settings) *time.Duration { return &s.sandboxAge })},

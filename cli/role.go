@@ -24,14 +24,16 @@ func roleCommand() *cli.Command {
 
 func roleSetCommand() *cli.Command {
 	return &cli.Command{
-		Name: "set", Usage: "set a role's weight and quota", ArgsUsage: "NAME",
+		Name: "set", Usage: "set a role's weight, quota and placement", ArgsUsage: "NAME",
 		Description: examples(
 			"ringmaster role set eng/ml --weight 2",
 			"ringmaster role set batch --quota 'cpus=100,gpu=96GiB' --guarantee 'cpus=20'",
-			"ringmaster role set batch --quota ''      # no limit any more"),
+			"ringmaster role set batch --quota ''      # no limit any more",
+			"ringmaster role set batch --placement rings"),
 		Flags: clientFlags(
 			&cli.StringFlag{Name: "weight", Usage: "`WEIGHT` of the role's fair share among its siblings; 1 where nothing was said"},
 			&cli.StringFlag{Name: "quota", Usage: "`AMOUNTS` that the role and its descendants never pass, such as cpus=100,mem=1TiB,gpu=96GiB; a device class in the memory of its devices"},
+			&cli.StringFlag{Name: "placement", Usage: "`STRATEGY` that chooses agents for it and the roles below it: " + offers.PlacementNames() + "; '' leaves it to the role above or the master"},
 			&cli.StringFlag{Name: "guarantee", Usage: "`AMOUNTS` that are held back for it"},
 		),
 		Action: setRole,
@@ -81,6 +83,13 @@ func roleSettings(c *cli.Context) (map[string]any, error) {
 		}
 		settings["weight"] = weight
 	}
+	if c.IsSet("placement") {
+		p := offers.Placement(c.String("placement"))
+		if err := p.Validate(); err != nil {
+			return nil, usagef("--placement: %w", err)
+		}
+		settings["placement"] = p
+	}
 	quota := map[string]any{}
 	for flag, key := range map[string]string{"quota": "limit", "guarantee": "guarantee"} {
 		if !c.IsSet(flag) {
@@ -96,7 +105,7 @@ func roleSettings(c *cli.Context) (map[string]any, error) {
 		settings["quota"] = quota
 	}
 	if len(settings) == 0 {
-		return nil, usagef("role set: nothing is set; give --weight, --quota or --guarantee")
+		return nil, usagef("role set: nothing is set; give --weight, --quota, --guarantee or --placement")
 	}
 	return settings, nil
 }
@@ -119,6 +128,9 @@ func (cl *client) fillRole(ctx context.Context, name string, settings map[string
 	have := answer.Roles[at]
 	if _, given := settings["weight"]; !given && have.Weight > 0 {
 		settings["weight"] = have.Weight
+	}
+	if _, given := settings["placement"]; !given && have.Placement != "" {
+		settings["placement"] = have.Placement
 	}
 	quota, _ := settings["quota"].(map[string]any)
 	if quota == nil {

@@ -13,9 +13,10 @@ import (
 )
 
 type roleView struct {
-	Name   string  `json:"name"`
-	Weight float64 `json:"weight"`
-	Quota  struct {
+	Name      string  `json:"name"`
+	Weight    float64 `json:"weight"`
+	Placement string  `json:"placement"`
+	Quota     struct {
 		Limit     map[string]json.Number `json:"limit"`
 		Guarantee map[string]json.Number `json:"guarantee"`
 	} `json:"quota"`
@@ -44,9 +45,9 @@ func drawRoles(p *page, list []roleView) {
 	var rows []row
 	for _, r := range list {
 		rows = append(rows, row{r.Name, strconv.FormatFloat(r.Weight, 'g', -1, 64), percent(r.Share), r.Dominant,
-			quotaText(r.Quota.Limit), quotaText(r.Quota.Guarantee), frameworkCount(r.Frameworks)})
+			quotaText(r.Quota.Limit), quotaText(r.Quota.Guarantee), r.Placement, frameworkCount(r.Frameworks)})
 	}
-	p.table(row{"ROLE", "WEIGHT", "SHARE", "DOMINANT", "LIMIT", "GUARANTEE", "+FRAMEWORKS"}, rows)
+	p.table(row{"ROLE", "WEIGHT", "SHARE", "DOMINANT", "LIMIT", "GUARANTEE", "+PLACEMENT", "+FRAMEWORKS"}, rows)
 }
 
 // quotaText writes amounts as role set reads them; every kind but cpus and

@@ -44,6 +44,7 @@ type follower struct {
 	to     io.Writer
 	mu     *sync.Mutex // of the console
 	prefix string
+	once   bool // what there is; not what is still to come
 	offset int64
 	line   []byte // the beginning of a line, with a prefix only
 }
@@ -74,7 +75,7 @@ func (f *follower) run(ctx context.Context) error {
 
 // stretch copies until the stream ends; whole says that nothing is missing.
 func (f *follower) stretch(ctx context.Context) (whole bool, err error) {
-	query := url.Values{"stream": {f.stream}, "follow": {"true"}, "offset": {strconv.FormatInt(f.offset, 10)}}
+	query := url.Values{"stream": {f.stream}, "follow": {strconv.FormatBool(!f.once)}, "offset": {strconv.FormatInt(f.offset, 10)}}
 	resp, err := f.client.do(ctx, http.MethodGet, f.path+"?"+query.Encode(), nil)
 	if err != nil {
 		return false, err

@@ -11,6 +11,8 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
+	"github.com/ringmaster-project/ringmaster/agent/isolation"
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 )
@@ -45,6 +47,9 @@ type settings struct {
 	removalBurst    int
 	exclude         []string
 
+	// Of the jobs framework.
+	role offers.Role
+
 	// Of an agent.
 	masters    []string
 	resources  string
@@ -53,8 +58,12 @@ type settings struct {
 	plugins    []string                 // programs that find devices
 	executors  []string                 // none: what the host has
 	docker     string                   // socket of the engine; "": the usual one
-	roots      []string                 // that file URIs of artifacts may read
-	cache      int64                    // bytes of artifacts; 0 is the agent's default
+	isolation  *isolation.Parts         // nil: what the host does of the default
+	keep       uint64                   // capabilities of tasks
+	rlimits    []record.Rlimit
+	cpuQuota   bool
+	roots      []string // that file URIs of artifacts may read
+	cache      int64    // bytes of artifacts; 0 is the agent's default
 	logSize    int64
 	sandboxAge time.Duration
 }

@@ -21,7 +21,7 @@ func openMaster(s *settings, d *door.Door, log hclog.Logger) (*master.Master, er
 		BootstrapExpect: s.founders(), Join: s.join,
 		OfferTimeout: s.offerTimeout, AgentTimeout: s.agentTimeout,
 		RemovalEvery: s.removalEvery, RemovalBurst: s.removalBurst,
-		Exclude: s.exclude, Rings: layouts, Version: Version, Door: d, Logger: log,
+		Exclude: s.exclude, Placement: s.placement, Rings: layouts, Version: Version, Door: d, Logger: log,
 	})
 }
 
@@ -42,6 +42,7 @@ func openAgent(s *settings, d *door.Door, log hclog.Logger, endTasks bool) (*age
 		Name: s.name, Masters: s.masters, DataDir: s.dataDir, HTTP: s.http,
 		Resources: s.resources, Attributes: s.attributes, Policies: s.policies,
 		Executors: s.executors, DockerSocket: s.docker,
+		Isolation: s.isolation, Capabilities: s.keep, Rlimits: s.rlimits, CPUQuota: s.cpuQuota,
 		DevicePlugins: s.plugins, ArtifactRoots: s.roots, ArtifactCache: s.cache, LogSize: s.logSize, SandboxAge: s.sandboxAge,
 		Version: Version, KillTasksOnClose: endTasks, Door: d, Logger: log,
 	})

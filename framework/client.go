@@ -112,7 +112,7 @@ func (c *Client) take() (Event, error) {
 	e := c.queue[0]
 	c.queue[0] = nil
 	c.queue = c.queue[1:]
-	if u, ok := e.(Updated); ok {
+	if u, ok := e.(Updated); ok && !c.config.Hold {
 		c.held = &u
 	}
 	if len(c.queue) < c.config.Queue {
@@ -130,9 +130,15 @@ func (c *Client) idle() bool {
 
 // Acknowledge acknowledges the update that Next returned last, before the
 // next one is asked for. Any other is acknowledged already: nothing happens.
+// With Config.Hold it is called once for every update, in any order.
 func (c *Client) Acknowledge(u Updated) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.config.Hold {
+		c.session.Handled(u)
+		c.flush()
+		return
+	}
 	if c.held != nil && c.held.Status.Task == u.Status.Task && c.held.Status.UpdateID == u.Status.UpdateID {
 		c.session.Handled(*c.held)
 		c.held = nil

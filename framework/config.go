@@ -22,6 +22,11 @@ type Config struct {
 	Logger  hclog.Logger       // one line per change of state; nil is silent
 	Queue   int                // events that may wait for Next; 0 means 1024
 
+	// Hold leaves every update unacknowledged until Client.Acknowledge is
+	// called with it, in any order: for a framework that writes down what it
+	// learned while it goes on.
+	Hold bool
+
 	// Dial connects to a websocket URL; nil dials it. Tests and simulations
 	// give the end of a wire.Pipe.
 	Dial func(ctx context.Context, url string) (wire.Link, error)

@@ -3,6 +3,7 @@ package framework
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -105,39 +106,85 @@ func (c *Client) List(ctx context.Context) ([]string, error) {
 	return a.Keys, err
 }
 
-func (c *Client) call(ctx context.Context, m wire.StateRequest) (wire.StateAnswer, error) {
-	wrap := func(err error) error { return fmt.Errorf("%s %s: %w", m.Op, m.Key, err) }
-	if len(m.Value) > 0 && !json.Valid(m.Value) {
-		return wire.StateAnswer{}, wrap(offers.Errorf(offers.BadMessage, "value is not JSON"))
+// Change is one write to the store.
+type Change struct {
+	Key     string
+	Value   json.RawMessage // nil deletes the key
+	Version *uint64         // nil: whatever it is
+}
+
+// Write makes changes in their order and returns the new versions of their
+// keys. They are sent one behind the other without waiting: whatever breaks, a
+// beginning of them is done and nothing behind it, unless one of them is
+// refused, which does not stop the others. The errors of all come together.
+func (c *Client) Write(ctx context.Context, changes ...Change) (versions []uint64, err error) {
+	calls := make([]*pendingCall, len(changes))
+	for i, ch := range changes {
+		m := wire.StateRequest{Op: "put", Key: ch.Key, Value: ch.Value, Version: ch.Version}
+		if ch.Value == nil {
+			m.Op = "delete"
+		}
+		calls[i] = c.begin(m)
 	}
-	answer := make(chan session.Answer, 1)
-	var n uint64
-	var err error
+	versions = make([]uint64, len(changes))
+	errs := make([]error, len(changes))
+	for i, p := range calls {
+		var a wire.StateAnswer
+		a, errs[i] = c.await(ctx, p)
+		versions[i] = a.Version
+	}
+	return versions, errors.Join(errs...)
+}
+
+func (c *Client) call(ctx context.Context, m wire.StateRequest) (wire.StateAnswer, error) {
+	return c.await(ctx, c.begin(m))
+}
+
+// pendingCall is a request to the store on its way.
+type pendingCall struct {
+	op, key string
+	number  uint64
+	answer  chan session.Answer
+	err     error // it was not sent
+}
+
+func (p *pendingCall) wrap(err error) error { return fmt.Errorf("%s %s: %w", p.op, p.key, err) }
+
+func (c *Client) begin(m wire.StateRequest) *pendingCall {
+	p := &pendingCall{op: m.Op, key: m.Key, answer: make(chan session.Answer, 1)}
+	if len(m.Value) > 0 && !json.Valid(m.Value) {
+		p.err = offers.Errorf(offers.BadMessage, "value is not JSON")
+		return p
+	}
 	c.do(func() {
-		if err = c.end; err != nil {
+		if p.err = c.end; p.err != nil {
 			return
 		}
-		if n, err = c.session.Call(&m); err == nil {
-			c.calls[n] = answer
+		if p.number, p.err = c.session.Call(&m); p.err == nil {
+			c.calls[p.number] = p.answer
 		}
 	})
-	if err != nil {
-		return wire.StateAnswer{}, wrap(err)
+	return p
+}
+
+func (c *Client) await(ctx context.Context, p *pendingCall) (wire.StateAnswer, error) {
+	if p.err != nil {
+		return wire.StateAnswer{}, p.wrap(p.err)
 	}
 	select {
-	case a, ok := <-answer:
+	case a, ok := <-p.answer:
 		if !ok {
-			return wire.StateAnswer{}, wrap(c.ending())
+			return wire.StateAnswer{}, p.wrap(c.ending())
 		}
 		if a.Err != nil {
-			return wire.StateAnswer{}, wrap(a.Err)
+			return wire.StateAnswer{}, p.wrap(a.Err)
 		}
 		return a.State, nil
 	case <-ctx.Done():
 		c.do(func() {
-			c.session.Forget(n)
-			delete(c.calls, n)
+			c.session.Forget(p.number)
+			delete(c.calls, p.number)
 		})
-		return wire.StateAnswer{}, wrap(context.Cause(ctx))
+		return wire.StateAnswer{}, p.wrap(context.Cause(ctx))
 	}
 }

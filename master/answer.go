@@ -28,9 +28,9 @@ func statusOf(code offers.Code) int {
 		return http.StatusUnauthorized
 	case offers.Forbidden:
 		return http.StatusForbidden
-	case offers.UnknownAgent, offers.UnknownFramework, offers.UnknownTask:
+	case offers.UnknownAgent, offers.UnknownFramework, offers.UnknownTask, offers.UnknownJob:
 		return http.StatusNotFound
-	case offers.TaskIDInUse, offers.VersionConflict, offers.FrameworkRemoved:
+	case offers.TaskIDInUse, offers.VersionConflict, offers.FrameworkRemoved, offers.JobRunning:
 		return http.StatusConflict
 	case offers.TooLarge:
 		return http.StatusRequestEntityTooLarge

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/rings"
 )
@@ -34,6 +35,7 @@ type Config struct {
 	RemovalEvery time.Duration           // between two agents becoming unreachable; 10 s
 	RemovalBurst int                     // how many may do so at once; 3
 	Exclude      []string                // fair-share kinds that don't count for the dominant share
+	Placement    offers.Placement        // where neither demand nor role names one; rings
 	Rings        map[string]rings.Layout // by kind; what is missing gets a default
 
 	Version string // of the program, for people
@@ -74,6 +76,9 @@ func (c *Config) validate() error {
 	if c.RemovalBurst == 0 {
 		c.RemovalBurst = defaultRemovalBurst
 	}
+	if err := c.Placement.Validate(); err != nil {
+		return err
+	}
 	for kind, layout := range c.Rings {
 		if err := layout.Validate(); err != nil {
 			return fmt.Errorf("rings: %s: %w", kind, err)
@@ -95,7 +100,7 @@ func (c *Config) validate() error {
 func (c *Config) forLoop(name, at string) loopConfig {
 	return loopConfig{
 		name: name, address: at, door: c.Door,
-		match:        match.Config{Rings: c.Rings, OfferTimeout: c.OfferTimeout, Exclude: c.Exclude},
+		match:        match.Config{Rings: c.Rings, Placement: c.Placement, OfferTimeout: c.OfferTimeout, Exclude: c.Exclude},
 		agentTimeout: c.AgentTimeout, removalEvery: c.RemovalEvery, removalBurst: c.RemovalBurst,
 	}
 }

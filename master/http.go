@@ -114,6 +114,11 @@ func (a *api) build() {
 		"POST /v1/frameworks/{id}/teardown": {action: door.Operate, target: "id", serve: a.teardownFramework},
 		"PUT /v1/roles/{name...}":           {action: door.Operate, target: "name", serve: a.putRole},
 
+		"GET /v1/jobs":               {action: door.Read, serve: a.jobs},
+		"GET /v1/jobs/{name}":        {action: door.Read, target: "name", serve: a.jobs},
+		"PUT /v1/jobs/{name}":        {action: door.Operate, target: "name", serve: a.jobs},
+		"POST /v1/jobs/{name}/{act}": {action: door.Operate, target: "name", serve: a.jobs},
+
 		"POST /v1/leader/transfer":       {action: door.Operate, serve: a.transferLeader},
 		"POST /v1/masters/{name}/remove": {action: door.Operate, target: "name", serve: a.removeMaster},
 		"GET /v1/snapshot":               {action: door.Operate, serve: a.saveSnapshot},

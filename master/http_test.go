@@ -187,6 +187,7 @@ func newPicture(t testing.TB) *picture {
 				{Name: "mem", Rings: []match.RingView{{Index: 1, From: 0, To: -1, Agents: []match.RingAgent{{ID: near.ID, Free: 6 * gib}}}}}},
 			Pending:  map[string]int{"mem": 3},
 			Counters: match.Counters{Issued: 5, Accepted: 2, Declined: 1, Rescinded: 1, Decisions: 9, DecisionNanos: 18_000},
+			Searches: map[offers.Placement]uint64{offers.Rings: 9},
 		},
 	}
 }

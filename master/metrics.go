@@ -7,8 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-
-	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // scrapeTimeout bounds how long a scrape waits for the loop.
@@ -103,6 +101,8 @@ func (e *exporter) counters(p *picture, out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(e.offers, prometheus.CounterValue, float64(n), outcome)
 	}
 	out <- prometheus.MustNewConstMetric(e.mismatches, prometheus.CounterValue, float64(c.Mismatches))
-	out <- prometheus.MustNewConstMetric(e.decisions, prometheus.CounterValue, float64(c.Decisions), string(offers.Rings))
+	for placement, n := range p.Match.Searches {
+		out <- prometheus.MustNewConstMetric(e.decisions, prometheus.CounterValue, float64(n), string(placement))
+	}
 	out <- prometheus.MustNewConstSummary(e.seconds, c.Decisions, time.Duration(c.DecisionNanos).Seconds(), nil)
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -64,29 +63,33 @@ func (a *api) sandbox(w http.ResponseWriter, r *http.Request, what string, query
 	if ag == nil || ag.State == offers.AgentGone || ag.Address == "" {
 		return offers.Errorf(offers.Unavailable, "task %s was on agent %s, which is gone with its files", t.Ref(), t.Agent)
 	}
-	a.proxy(ag, "/v1/sandbox/"+string(t.Framework)+"/"+string(t.Spec.ID)+what, query).ServeHTTP(w, r)
-	return nil
-}
-
-// proxy streams one answer of an agent, each piece as it comes. Neither the
-// client's credentials nor the agent's headers pass through, but for those
-// that say what the bytes are.
-func (a *api) proxy(ag *state.Agent, path string, query url.Values) http.Handler {
 	scheme := "http"
 	if ag.Secure {
 		scheme = "https"
 	}
+	at := &url.URL{Scheme: scheme, Host: ag.Address, Path: "/v1/sandbox/" + string(t.Framework) + "/" + string(t.Spec.ID) + what, RawQuery: query.Encode()}
+	a.proxy(at, "agent "+string(ag.ID)).ServeHTTP(w, r)
+	return nil
+}
+
+// passedOn marks what a master asks for somebody else.
+const passedOn = "1.1 ringmaster"
+
+// proxy passes a request on and streams the answer, each piece as it comes.
+// Neither the client's credentials nor the answer's headers pass through, but
+// for those that say what the bytes are. whose is who is asked, for people.
+func (a *api) proxy(at *url.URL, whose string) http.Handler {
 	return &httputil.ReverseProxy{
 		Transport:     a.agents,
 		FlushInterval: -1,
 		Rewrite: func(pr *httputil.ProxyRequest) {
-			pr.Out.URL = &url.URL{Scheme: scheme, Host: ag.Address, Path: path, RawQuery: query.Encode()}
-			pr.Out.Host = ag.Address
+			pr.Out.URL, pr.Out.Host = at, at.Host
 			pr.Out.Header = http.Header{}
-			if ag.Secure || !a.door.Secure() { // the token never leaves TLS
+			if at.Scheme == "https" || !a.door.Secure() { // the token never leaves TLS
 				pr.Out.Header = a.door.Header()
 			}
-			for _, name := range []string{"Range", "If-Range"} {
+			pr.Out.Header.Set("Via", passedOn)
+			for _, name := range []string{"Range", "If-Range", "Content-Type"} {
 				if v := pr.In.Header.Get(name); v != "" {
 					pr.Out.Header.Set(name, v)
 				}
@@ -94,7 +97,7 @@ func (a *api) proxy(ag *state.Agent, path string, query url.Values) http.Handler
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			kept := http.Header{}
-			for _, name := range []string{"Content-Type", "Content-Length", "Content-Range", "Accept-Ranges", "Last-Modified"} {
+			for _, name := range []string{"Content-Type", "Content-Length", "Content-Range", "Accept-Ranges", "Last-Modified", "Retry-After"} {
 				if v := resp.Header.Get(name); v != "" {
 					kept.Set(name, v)
 				}
@@ -103,8 +106,8 @@ func (a *api) proxy(ag *state.Agent, path string, query url.Values) http.Handler
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			a.logger.Debug("an agent's door does not answer", "agent", ag.ID, "error", err)
-			fail(w, &statusError{http.StatusBadGateway, offers.Errorf(offers.Unavailable, "agent %s does not answer at %s: ask again", ag.ID, ag.Address)})
+			a.logger.Debug("a door does not answer", "whose", whose, "error", err)
+			fail(w, &statusError{http.StatusBadGateway, offers.Errorf(offers.Unavailable, "%s does not answer at %s: ask again", whose, at.Host)})
 		},
 	}
 }

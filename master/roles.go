@@ -17,7 +17,8 @@ type shownRole struct {
 	Name       offers.Role            `json:"name"`
 	Weight     float64                `json:"weight"`
 	Quota      shownQuota             `json:"quota"`
-	Share      float64                `json:"share"` // offers counted, not divided by the weight
+	Placement  offers.Placement       `json:"placement,omitempty"` // "": left to the role above it or the master
+	Share      float64                `json:"share"`               // offers counted, not divided by the weight
 	Dominant   string                 `json:"dominant"`
 	Used       map[string]json.Number `json:"used"` // by fair-share kind, offers counted
 	Frameworks int                    `json:"frameworks"`
@@ -31,8 +32,9 @@ type shownQuota struct {
 func showRole(v match.RoleView) shownRole {
 	return shownRole{
 		Name: v.Role, Weight: v.Settings.Weight,
-		Quota: shownQuota{showKinds(v.Settings.Quota.Limit), showKinds(v.Settings.Quota.Guarantee)},
-		Share: v.Share, Dominant: v.Dominant, Used: showKinds(v.Used), Frameworks: v.Frameworks,
+		Quota:     shownQuota{showKinds(v.Settings.Quota.Limit), showKinds(v.Settings.Quota.Guarantee)},
+		Placement: v.Settings.Placement,
+		Share:     v.Share, Dominant: v.Dominant, Used: showKinds(v.Used), Frameworks: v.Frameworks,
 	}
 }
 
@@ -70,8 +72,9 @@ func (a *api) listRoles(r *http.Request, p *picture) (any, error) {
 // roleOrder is the body of PUT /v1/roles/NAME. What it leaves out is as if
 // nothing had ever been said of it.
 type roleOrder struct {
-	Weight *float64 `json:"weight"`
-	Quota  struct {
+	Weight    *float64         `json:"weight"`
+	Placement offers.Placement `json:"placement"`
+	Quota     struct {
 		Limit     map[string]json.RawMessage `json:"limit"`
 		Guarantee map[string]json.RawMessage `json:"guarantee"`
 	} `json:"quota"`
@@ -79,7 +82,7 @@ type roleOrder struct {
 
 // settings reads the order; the error names the field.
 func (o *roleOrder) settings() (offers.RoleSettings, error) {
-	s := offers.RoleSettings{Weight: 1}
+	s := offers.RoleSettings{Weight: 1, Placement: o.Placement}
 	if o.Weight != nil {
 		s.Weight = *o.Weight
 	}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/replica"
@@ -53,18 +54,44 @@ type visitor struct {
 	number    uint64 // of the connection, in the order in which they came
 }
 
-// numbered gives the context of each connection its number. A server calls it
+// arrival is one connection of the HTTP server.
+type arrival struct {
+	taken  *atomic.Uint64 // connections, and upgrades of used ones, so far
+	number uint64         // of this one
+	asked  atomic.Int64   // requests on it
+}
+
+type arrivalKey struct{}
+
+// numbered gives the context of each connection its arrival. A server calls it
 // for one after the other, in the order in which the kernel took them; what
 // comes on them is read side by side.
 func numbered() func(context.Context, net.Conn) context.Context {
-	var taken uint64
+	var taken atomic.Uint64
 	return func(ctx context.Context, _ net.Conn) context.Context {
-		taken++
-		return context.WithValue(ctx, numberKey{}, taken)
+		return context.WithValue(ctx, arrivalKey{}, &arrival{taken: &taken, number: taken.Add(1)})
 	}
 }
 
-type numberKey struct{}
+// asks counts a request on its connection.
+func asks(r *http.Request) {
+	if a, ok := r.Context().Value(arrivalKey{}).(*arrival); ok {
+		a.asked.Add(1)
+	}
+}
+
+// numberOf returns the number of a connection that is upgraded by the request.
+// One that served others before is as new as this request; 0 is not counted.
+func numberOf(r *http.Request) uint64 {
+	a, ok := r.Context().Value(arrivalKey{}).(*arrival)
+	switch {
+	case !ok:
+		return 0
+	case a.asked.Load() > 1:
+		return a.taken.Add(1)
+	}
+	return a.number
+}
 
 // upgrade is the way into a session. Only the leader lets it happen; the loop
 // fences what comes in after leadership is lost. The session is served by the
@@ -84,12 +111,12 @@ func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Lin
 		}
 		a.sessions.Add(1)
 		defer a.sessions.Done()
+		number := numberOf(r)
 		link, err := wire.Upgrade(w, r, protocol, options)
 		if err != nil {
 			a.logger.Debug("a connection was not upgraded", "from", r.RemoteAddr, "error", err)
 			return nil // it has been answered
 		}
-		number, _ := r.Context().Value(numberKey{}).(uint64)
 		serve(link, visitor{a.door.Who(r), number})
 		return nil
 	}

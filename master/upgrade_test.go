@@ -1,8 +1,14 @@
 package master
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +16,51 @@ import (
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
+
+// TestConnectionsAreNumberedAsTheyCome: by when they came, and not by when they
+// are read; one that served other requests before counts as new.
+func TestConnectionsAreNumberedAsTheyCome(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asks(r)
+		if r.URL.Path == "/upgrade" {
+			fmt.Fprint(w, numberOf(r))
+		}
+	}))
+	server.Config.ConnContext = numbered()
+	server.Start()
+	t.Cleanup(server.Close)
+	connect := func() func(path string) string {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		in := bufio.NewReader(conn)
+		return func(path string) string {
+			t.Helper()
+			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+			answer, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(answer.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(body)
+		}
+	}
+	used, early, late := connect(), connect(), connect()
+	used("/status")
+	for _, c := range []struct {
+		ask  func(string) string
+		want string
+	}{{late, "3"}, {early, "2"}, {used, "4"}} {
+		if got := c.ask("/upgrade"); got != c.want {
+			t.Errorf("number %s, want %s", got, c.want)
+		}
+	}
+}
 
 // TestConnectionWaitsForTheElection: one that comes while nobody leads is
 // answered as soon as somebody does, and on a new leader once it has begun.

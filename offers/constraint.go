@@ -70,6 +70,11 @@ func ParseConstraint(text string) (Constraint, error) {
 	return c, c.named()
 }
 
+// AnyOf returns the constraint that an attribute has one of some values.
+func AnyOf(attribute string, values []string) Constraint {
+	return Constraint{text: attribute + " in " + strings.Join(values, ","), attr: attribute, op: "in", values: values}
+}
+
 func (c Constraint) named() error {
 	if c.attr == "" {
 		return fmt.Errorf("constraint %q names no attribute", clip(c.text))
@@ -111,6 +116,9 @@ func (c Constraint) Met(a *Agent) bool {
 		return n >= c.number
 	}
 }
+
+// Attribute returns the name of the attribute that it is about.
+func (c Constraint) Attribute() string { return c.attr }
 
 // MarshalJSON writes the constraint as it was written.
 func (c Constraint) MarshalJSON() ([]byte, error) { return json.Marshal(c.text) }

@@ -23,20 +23,6 @@ type Demand struct {
 // MaxCount bounds the units of one demand.
 const MaxCount = 1_000_000
 
-// Placement names a placement strategy; "" leaves the choice to role and master.
-type Placement string
-
-// Rings is the default strategy.
-const Rings Placement = "rings"
-
-// Validate refuses a placement that this version does not have.
-func (p Placement) Validate() error {
-	if p == "" || p == Rings {
-		return nil
-	}
-	return fmt.Errorf("placement %q is unknown; this version has rings", clip(string(p)))
-}
-
 // UnmarshalJSON reads a demand and validates it; the error names the field.
 func (d *Demand) UnmarshalJSON(data []byte) error {
 	type plain Demand

@@ -23,6 +23,8 @@ const (
 	MixedAgents      Code = "mixed_agents"
 	TaskIDInUse      Code = "task_id_in_use"
 	UnknownTask      Code = "unknown_task"
+	UnknownJob       Code = "unknown_job" // the jobs framework only
+	JobRunning       Code = "job_running" // the jobs framework only: it has to end first
 	VersionConflict  Code = "version_conflict"
 	TooLarge         Code = "too_large"
 	RateLimited      Code = "rate_limited"

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Resources is what a demand, a task or a quota asks for. Kinds that are left
@@ -82,13 +83,17 @@ func (r Role) Parts() []string {
 	return append(parts, string(r[start:]))
 }
 
+// Parent returns the role above r, "" for one at the root.
+func (r Role) Parent() Role { return r[:max(strings.LastIndexByte(string(r), '/'), 0)] }
+
 // MaxWeight bounds a role's weight.
 const MaxWeight = 1e6
 
 // RoleSettings is what operators say about one role.
 type RoleSettings struct {
-	Weight float64 `json:"weight"` // above 0, at most MaxWeight; 1 where nothing was said
-	Quota  Quota   `json:"quota"`
+	Weight    float64   `json:"weight"` // above 0, at most MaxWeight; 1 where nothing was said
+	Quota     Quota     `json:"quota"`
+	Placement Placement `json:"placement,omitempty"` // of its demands and those below it
 }
 
 // Quota bounds a role with all its descendants. A kind that is not named is
@@ -102,8 +107,12 @@ type Quota struct {
 // counts in bytes, a whole device as its capacity) to an amount.
 type QuotaAmounts map[string]int64
 
-// Validate refuses weights out of range and guarantees above their limit.
+// Validate refuses weights out of range, guarantees above their limit and
+// unknown placements.
 func (s RoleSettings) Validate() error {
+	if err := s.Placement.Validate(); err != nil {
+		return err
+	}
 	if !(s.Weight > 0 && s.Weight <= MaxWeight) || math.IsNaN(s.Weight) {
 		return fmt.Errorf("weight is %v; it is above 0 and at most %v", s.Weight, float64(MaxWeight))
 	}

@@ -66,6 +66,7 @@ const (
 	ReasonNoExecutor     = "no_executor"     // its agent runs no tasks of its kind
 	ReasonContainerLost  = "container_lost"  // its container was removed by somebody else
 	ReasonStart          = "start_failed"    // its program could not be started
+	ReasonPortTaken      = "port_taken"      // another program on the agent's host uses one of its ports
 	ReasonArtifact       = "artifact"        // one of its artifacts could not be fetched
 	ReasonAgentLost      = "agent_lost"      // its agent was removed or replaced
 	ReasonAgentAway      = "agent_away"      // its agent does not answer

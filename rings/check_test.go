@@ -1,6 +1,7 @@
 package rings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,8 +61,8 @@ func (t *tree) check() error {
 	}
 	for i := 1; i < len(w.order); i++ {
 		a, b := w.order[i-1], w.order[i]
-		if t.vector(a)[t.kind] > t.vector(b)[t.kind] ||
-			t.vector(a)[t.kind] == t.vector(b)[t.kind] && t.tie(a, b) >= 0 {
+		x, y := t.entryOf(a), t.entryOf(b)
+		if cmp.Or(cmp.Compare(x.own, y.own), cmp.Compare(x.next, y.next), t.tie(a, b)) >= 0 {
 			return fmt.Errorf("slots %d and %d are out of order", a, b)
 		}
 	}

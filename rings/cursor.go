@@ -1,6 +1,10 @@
 package rings
 
-import "github.com/ringmaster-project/ringmaster/offers"
+import (
+	"slices"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
 
 // Candidate is an agent that has what was asked for.
 type Candidate struct {
@@ -18,7 +22,8 @@ type Candidate struct {
 // outermost ring down to the first not yet visited. Where K lies beyond the
 // reach it is visited first all the same and the walk turns right after it.
 // Inside a ring the closest comes first: the least free of the kind of the
-// search, then the least of the other kinds in their order, then the least id.
+// search, then the least of the first measure, if there is one, and of the other
+// kinds in their order, then the least id.
 //
 // A cursor may be dropped at any point; several may walk one index. They
 // tighten its summaries as they go, so they must not run at the same time. Any
@@ -36,8 +41,10 @@ type Cursor struct {
 	whole bool
 	// last is the greatest amount of the present stretch.
 	last int64
-	// ring is the one of the latest candidate, 0 before the first.
+	// ring and slot are those of the latest candidate, 0 and none before the
+	// first.
 	ring int
+	slot int32
 	// The rings from outer down to turn+1 are still to come.
 	turn, outer int
 
@@ -52,11 +59,22 @@ func (x *Index) Candidates(kind Kind, need []int64) Cursor {
 	k := l.holding(need[kind])
 	c := Cursor{
 		x: x, kind: kind, need: need, version: x.version,
-		turn: max(k, l.Reach), outer: len(l.Bounds),
+		slot: none, turn: max(k, l.Reach), outer: len(l.Bounds),
 	}
 	c.last = l.last(c.turn)
 	c.seek(max(need[kind], 0))
 	return c
+}
+
+// Outermost starts a walk over the same agents from the outermost ring down to
+// ring K, as if the reach were used up before it began: the largest remainders
+// first, though inside a ring still the closest.
+func (x *Index) Outermost(kind Kind, need []int64) Cursor {
+	l := &x.layouts[kind]
+	return Cursor{
+		x: x, kind: kind, need: need, version: x.version,
+		leaf: none, slot: none, turn: l.holding(need[kind]) - 1, outer: len(l.Bounds),
+	}
 }
 
 // Closest is the first of [Index.Candidates].
@@ -95,6 +113,27 @@ func (c *Cursor) SkipRing() {
 	}
 }
 
+// SkipAlike passes over the agents that have exactly what the latest candidate
+// has, of every kind and measure, for a caller to whom one of them is as good as
+// another.
+func (c *Cursor) SkipAlike() {
+	if c.version != c.x.version {
+		panic("rings: cursor used after the index changed")
+	}
+	if c.slot == none || c.leaf == none {
+		return
+	}
+	t := &c.x.trees[c.kind]
+	nd := t.nodes[c.leaf]
+	e := t.entryOf(c.slot)
+	for ; c.at < int(nd.n); c.at++ {
+		if nd.own[c.at] != e.own || nd.next[c.at] != e.next || !slices.Equal(t.vector(nd.slot[c.at]), t.vector(c.slot)) {
+			return
+		}
+	}
+	c.descend(func(nd *node) int { return t.upTo(nd, e) })
+}
+
 // stretch goes on to the next ring from the outermost down. The rings from K
 // up to the turn are one stretch, since ascending rings, each closest first,
 // are simply ascending amounts.
@@ -111,7 +150,7 @@ func (c *Cursor) stretch() bool {
 
 func (c *Cursor) candidate(slot int32) Candidate {
 	v := c.x.vector(slot)
-	c.ring = c.x.layouts[c.kind].holding(v[c.kind])
+	c.ring, c.slot = c.x.layouts[c.kind].holding(v[c.kind]), slot
 	return Candidate{Agent: c.x.ids[slot], Slot: int(slot), Ring: c.ring, Free: v}
 }
 
@@ -146,12 +185,19 @@ func (c *Cursor) scan() (slot int32, ok bool) {
 // seek goes to the first entry with at least the amount whose leaf may hold a
 // candidate.
 func (c *Cursor) seek(amount int64) {
+	c.descend(func(nd *node) int { return nd.below(amount) })
+}
+
+// descend goes to the first entry that is not passed, where passed says how
+// many entries of a node are, or to the first leaf after it that may hold a
+// candidate.
+func (c *Cursor) descend(passed func(*node) int) {
 	t := &c.x.trees[c.kind]
 	id := t.root
 	nd := t.nodes[id]
 	for !nd.leaf() {
-		// The child before the first that starts at the amount may end with it.
-		i := max(nd.below(amount)-1, 0)
+		// The child before the first that is not passed may end with such.
+		i := max(passed(nd)-1, 0)
 		if !fits(nd.tops[i*t.kinds:(i+1)*t.kinds], c.need) {
 			c.step(id, i+1)
 			return
@@ -159,7 +205,7 @@ func (c *Cursor) seek(amount int64) {
 		id = nd.kids[i]
 		nd = t.nodes[id]
 	}
-	c.leaf, c.at = id, nd.below(amount)
+	c.leaf, c.at = id, passed(nd)
 	c.whole = c.at == 0
 }
 

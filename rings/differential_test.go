@@ -13,7 +13,8 @@ import (
 	"github.com/ringmaster-project/ringmaster/rings"
 )
 
-// drawLayouts are one to five kinds with bounds from crowded to far apart.
+// drawLayouts are one to five kinds with bounds from crowded to far apart, and
+// up to two measures.
 func drawLayouts(t *rapid.T) []rings.Layout {
 	layouts := make([]rings.Layout, rapid.IntRange(1, 5).Draw(t, "kinds"))
 	for k := range layouts {
@@ -21,13 +22,17 @@ func drawLayouts(t *rapid.T) []rings.Layout {
 		slices.Sort(bounds)
 		layouts[k] = rings.Layout{Name: fmt.Sprint("k", k), Bounds: bounds, Reach: rapid.IntRange(1, len(bounds)).Draw(t, "reach")}
 	}
+	for k := range rapid.IntRange(0, 2).Draw(t, "measures") {
+		layouts = append(layouts, rings.Layout{Name: fmt.Sprint("m", k), Measure: true})
+	}
 	return layouts
 }
 
 // game draws what to do with a twin.
 type game struct {
 	*twin
-	kinds int
+	kinds  int // measures too
+	ringed int
 }
 
 func (g *game) agent(t *rapid.T) offers.AgentID {
@@ -43,7 +48,7 @@ func (g *game) known(t *rapid.T) (offers.AgentID, bool) {
 }
 
 func (g *game) kind(t *rapid.T) rings.Kind {
-	return rings.Kind(rapid.IntRange(0, g.kinds-1).Draw(t, "kind"))
+	return rings.Kind(rapid.IntRange(0, g.ringed-1).Draw(t, "kind"))
 }
 
 // free is a vector with kinds missing now and then.
@@ -83,6 +88,7 @@ func (g *game) clear(t *rapid.T) {
 func indexMatchesModel(t *rapid.T) {
 	layouts := drawLayouts(t)
 	g := &game{twin: newTwin(t, layouts), kinds: len(layouts)}
+	g.ringed = g.model.ringed()
 	t.Repeat(map[string]func(*rapid.T){
 		"set": func(t *rapid.T) { g.set(g.agent(t), g.free(t)) },
 		"move": func(t *rapid.T) {
@@ -101,6 +107,26 @@ func indexMatchesModel(t *rapid.T) {
 		"take": func(t *rapid.T) {
 			for range rapid.IntRange(1, 20).Draw(t, "times") {
 				g.take(g.kind(t), g.need(t))
+			}
+		},
+		"kinds of": func(t *rapid.T) {
+			kind, need := g.kind(t), g.need(t)
+			c := g.index.Candidates(kind, need)
+			c.SkipAlike() // before the first there is nothing to skip
+			var got []string
+			for a, ok := c.Next(); ok; a, ok = c.Next() {
+				got = append(got, fmt.Sprintf("%s@%d", a.Agent, a.Ring))
+				c.SkipAlike()
+			}
+			if want := g.model.distinct(kind, need); !slices.Equal(got, want) {
+				t.Fatalf("kind %d need %d, one of a kind:\n got %v\nwant %v", kind, need, got, want)
+			}
+		},
+		"from outside": func(t *rapid.T) {
+			kind, need := g.kind(t), g.need(t)
+			got, want := collect(g.index.Outermost(kind, need)), g.model.fitting(kind, need, g.model.inward(kind, need[kind]))
+			if !slices.Equal(got, want) {
+				t.Fatalf("kind %d need %d from outside:\n got %v\nwant %v", kind, need, got, want)
 			}
 		},
 		"walk":  func(t *rapid.T) { g.compareWalk(g.kind(t), g.need(t)) },

@@ -20,7 +20,8 @@
 //	                    then a3             then a6
 //
 // A ring is a stretch of one order: agents by what they have free of the kind,
-// then of the other kinds, then by id. So a ring is found by its bound, ascending
+// then of the other kinds, then by id (before the other kinds by a measure of the
+// user's own, where there is one: see [Layout]). So a ring is found by its bound, ascending
 // rings are one ascending walk, and an agent is in exactly one ring of every
 // kind it has.
 //

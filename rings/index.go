@@ -21,7 +21,8 @@ type Index struct {
 	slots map[offers.AgentID]int32
 	// spare are the slots of removed agents, to be used before new ones.
 	spare []int32
-	// trees has one tree per kind, over exactly the agents that have the kind.
+	// trees has one tree per kind that is no measure, over exactly the agents
+	// that have the kind.
 	trees []tree
 	// version counts changes, so that a cursor notices that it is stale.
 	version uint64
@@ -51,6 +52,7 @@ func New(layouts []Layout) (*Index, error) {
 	if len(layouts) == 0 {
 		return nil, errors.New("ring layouts: the list is empty")
 	}
+	measure := slices.IndexFunc(layouts, func(l Layout) bool { return l.Measure })
 	x := &Index{table: &table{kinds: len(layouts)}, slots: make(map[offers.AgentID]int32)}
 	for k, l := range layouts {
 		if err := l.Validate(); err != nil {
@@ -59,9 +61,14 @@ func New(layouts []Layout) (*Index, error) {
 		if slices.ContainsFunc(layouts[:k], func(o Layout) bool { return o.Name == l.Name }) {
 			return nil, fmt.Errorf("ring layout %q: Name is used twice", l.Name)
 		}
+		if measure >= 0 && k > measure && !l.Measure {
+			return nil, fmt.Errorf("ring layout %q: it comes after a measure", l.Name)
+		}
 		l.Bounds = slices.Clone(l.Bounds)
 		x.layouts = append(x.layouts, l)
-		x.trees = append(x.trees, newTree(x.table, Kind(k)))
+		if !l.Measure {
+			x.trees = append(x.trees, newTree(x.table, Kind(k), Kind(measure)))
+		}
 	}
 	return x, nil
 }
@@ -80,8 +87,11 @@ func (x *Index) Free(id offers.AgentID) []int64 {
 	return x.vector(slot)
 }
 
+// Ring is the ring of a kind, from 1, that holds agents with that amount of it.
+func (x *Index) Ring(kind Kind, amount int64) int { return x.layouts[kind].holding(amount) }
+
 // Set files the agent, new or known and not "", under what it has free: one amount per
-// kind, negative for a kind it does not have. It returns the agent's slot: a
+// kind and measure, negative for a kind it does not have. It returns the agent's slot: a
 // small number that stays the agent's until [Index.Remove] and may then go to
 // another, so that a caller can keep its own records in a slice.
 func (x *Index) Set(id offers.AgentID, free []int64) (slot int) {

@@ -7,8 +7,9 @@ import (
 	"sort"
 )
 
-// Kind is the column of a resource kind: the position of its layout in the
-// list given to [New], and of its amount in every vector handed to the index.
+// Kind is the column of a resource kind or a measure: the position of its
+// layout in the list given to [New], and of its amount in every vector handed
+// to the index.
 type Kind int
 
 // MaxRings bounds how many rings one kind may have: a search that finds
@@ -27,12 +28,23 @@ type Layout struct {
 	// Reach is the ring (1 to len(Bounds)) up to which a search climbs before
 	// it turns to the outermost. Zero is invalid.
 	Reach int
+	// Measure marks a column that agents are not ringed by, so that it costs no
+	// tree: a need may ask for it like for a kind, and the first measure comes
+	// before the other kinds where agents of equal amounts are put in order. It
+	// has neither Bounds nor Reach, and measures come after all kinds.
+	Measure bool
 }
 
 // Validate reports the first field that is wrong, in one sentence.
 func (l Layout) Validate() error {
 	if l.Name == "" {
 		return errors.New("ring layout: Name is empty")
+	}
+	if l.Measure {
+		if len(l.Bounds) > 0 || l.Reach != 0 {
+			return fmt.Errorf("ring layout %q: a measure has no Bounds and no Reach", l.Name)
+		}
+		return nil
 	}
 	if len(l.Bounds) == 0 || len(l.Bounds) > MaxRings {
 		return fmt.Errorf("ring layout %q: Bounds has %d entries, must have 1 to %d", l.Name, len(l.Bounds), MaxRings)

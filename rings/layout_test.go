@@ -22,6 +22,8 @@ func TestLayoutValidate(t *testing.T) {
 		{rings.Layout{Name: "cpus", Bounds: []int64{0, 4, 4}, Reach: 1}, "Bounds[2] is 4, must be above the 4 before it"},
 		{rings.Layout{Name: "cpus", Bounds: []int64{0, 4}}, "Reach is 0, must name one of the 2 rings"},
 		{rings.Layout{Name: "cpus", Bounds: []int64{0, 4}, Reach: 3}, "Reach is 3"},
+		{rings.Layout{Name: "rest", Measure: true}, ""},
+		{rings.Layout{Name: "rest", Measure: true, Reach: 1}, "a measure has no Bounds and no Reach"},
 	}
 	for _, c := range cases {
 		expectError(t, c.layout.Validate(), c.want)
@@ -36,6 +38,8 @@ func TestNewValidates(t *testing.T) {
 	expectError(t, err, `"mem": Bounds`)
 	_, err = rings.New([]rings.Layout{good, good})
 	expectError(t, err, `"cpus": Name is used twice`)
+	_, err = rings.New([]rings.Layout{{Name: "rest", Measure: true}, good})
+	expectError(t, err, `"cpus": it comes after a measure`)
 }
 
 func TestEqualBounds(t *testing.T) {

@@ -44,6 +44,24 @@ func (m *model) visits(kind rings.Kind, need int64) []int {
 	return order
 }
 
+// inward are all rings down to the one that holds the need.
+func (m *model) inward(kind rings.Kind, need int64) []int {
+	var order []int
+	for r := len(m.layouts[kind].Bounds); r >= m.ringOf(kind, need); r-- {
+		order = append(order, r)
+	}
+	return order
+}
+
+// ringed is how many kinds are no measures.
+func (m *model) ringed() int {
+	first := slices.IndexFunc(m.layouts, func(l rings.Layout) bool { return l.Measure })
+	if first < 0 {
+		return len(m.layouts)
+	}
+	return first
+}
+
 // inRing are the agents of a ring, closest first.
 func (m *model) inRing(kind rings.Kind, ring int) []offers.AgentID {
 	var ids []offers.AgentID
@@ -56,6 +74,9 @@ func (m *model) inRing(kind rings.Kind, ring int) []offers.AgentID {
 		if c := cmp.Compare(m.free[a][kind], m.free[b][kind]); c != 0 {
 			return c
 		}
+		if k := m.ringed(); k < len(m.layouts) && m.free[a][k] != m.free[b][k] {
+			return cmp.Compare(m.free[a][k], m.free[b][k])
+		}
 		for k := range m.layouts {
 			if c := cmp.Compare(m.free[a][k], m.free[b][k]); c != 0 {
 				return c
@@ -67,8 +88,13 @@ func (m *model) inRing(kind rings.Kind, ring int) []offers.AgentID {
 }
 
 func (m *model) candidates(kind rings.Kind, need []int64) []string {
+	return m.fitting(kind, need, m.visits(kind, need[kind]))
+}
+
+// fitting are the agents of some rings that have what is needed.
+func (m *model) fitting(kind rings.Kind, need []int64, visits []int) []string {
 	var out []string
-	for _, ring := range m.visits(kind, need[kind]) {
+	for _, ring := range visits {
 		for _, id := range m.inRing(kind, ring) {
 			fits := true
 			for k, amount := range need {
@@ -90,6 +116,19 @@ func (m *model) perRing(kind rings.Kind, need []int64, n int) []string {
 		_, ring, _ := strings.Cut(c, "@")
 		if seen[ring]++; seen[ring] <= n {
 			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// distinct is candidates without those that have what the one before has.
+func (m *model) distinct(kind rings.Kind, need []int64) []string {
+	var out []string
+	var last []int64
+	for _, c := range m.candidates(kind, need) {
+		id, _, _ := strings.Cut(c, "@")
+		if free := m.free[offers.AgentID(id)]; !slices.Equal(free, last) {
+			out, last = append(out, c), free
 		}
 	}
 	return out
@@ -308,8 +347,12 @@ func (w *twin) check() {
 
 // walk is all candidates as AGENT@RING.
 func walk(x *rings.Index, kind rings.Kind, need []int64) []string {
+	return collect(x.Candidates(kind, need))
+}
+
+func collect(c rings.Cursor) []string {
 	var out []string
-	for c := x.Candidates(kind, need); ; {
+	for {
 		a, ok := c.Next()
 		if !ok {
 			return out

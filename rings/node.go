@@ -33,7 +33,7 @@ type node struct {
 
 	// slot, own and next describe the entries, ascending by [tree.before]; only
 	// the first n count. own is the amount in the tree's kind, next the amount
-	// in the first other kind: together they settle nearly all comparisons
+	// in the tree's other: together they settle nearly all comparisons
 	// without reading the agents' vectors. Beyond n own is unused, see
 	// [node.below].
 	slot [width]int32

@@ -3,17 +3,19 @@ package rings
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // tree orders the agents that have one kind by what they have free of it, then
-// by what they have free of the other kinds, then by id. A B+tree whose
+// by the first measure, then by what they have free of the other kinds, then by
+// id. A B+tree whose
 // separators are the least agents of the children themselves: a separator
 // therefore moves with its agent and no copy of a vector is kept.
 type tree struct {
 	*table
 	kind Kind
-	// other is the kind of [node]'s next: the first that is not kind, or kind
-	// itself where there is no other.
+	// other is the kind of [node]'s next: the first measure; without one the
+	// first kind that is not this one; without that, kind itself.
 	other Kind
 	// nodes by id; nil where the id is spare, so that memory goes back.
 	nodes []*node
@@ -31,9 +33,14 @@ type tree struct {
 	touched int64
 }
 
-func newTree(shared *table, kind Kind) tree {
+// newTree returns the empty tree of a kind; measure is the first one, or
+// negative.
+func newTree(shared *table, kind, measure Kind) tree {
 	t := tree{table: shared, kind: kind, leaf: none}
-	if kind == 0 && shared.kinds > 1 {
+	switch {
+	case measure >= 0:
+		t.other = measure
+	case kind == 0 && shared.kinds > 1:
 		t.other = 1
 	}
 	t.root = t.grow(true)
@@ -83,8 +90,8 @@ func (t *tree) before(nd *node, i int, e entry) bool {
 	return t.tie(nd.slot[i], e.slot) < 0
 }
 
-// tie compares two agents equal in own and next. The tree's own kind need not
-// be left out: it is equal.
+// tie compares two agents equal in own and next. Neither need be left out: they
+// are equal.
 func (t *tree) tie(a, b int32) int {
 	if c := slices.Compare(t.vector(a), t.vector(b)); c != 0 {
 		return c
@@ -112,6 +119,20 @@ func (t *tree) rank(nd *node, e entry) int {
 		}
 	}
 	return lo
+}
+
+// upTo is how many entries of the node come before e or have all that e's agent
+// has.
+func (t *tree) upTo(nd *node, e entry) int {
+	lo, hi := nd.below(e.own), int(nd.n)
+	if e.own < unused {
+		hi = nd.below(e.own + 1)
+	}
+	lo, hi = nd.among(lo, hi, e.next)
+	more := sort.Search(hi-lo, func(i int) bool {
+		return slices.Compare(t.vector(nd.slot[lo+i]), t.vector(e.slot)) > 0
+	})
+	return lo + more
 }
 
 // touchHome loads the leaf that the agent is in, see [Index.refile].

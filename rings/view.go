@@ -16,10 +16,10 @@ type Ring struct {
 	Open     bool
 }
 
-// Kinds are the names of the kinds, by [Kind].
+// Kinds are the names of the kinds that have rings, by [Kind].
 func (x *Index) Kinds() iter.Seq2[Kind, string] {
 	return func(yield func(Kind, string) bool) {
-		for k := range x.layouts {
+		for k := range x.trees {
 			if !yield(Kind(k), x.layouts[k].Name) {
 				return
 			}

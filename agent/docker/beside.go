@@ -22,7 +22,7 @@ import (
 // What it leaves behind in other process groups, or after it has ended, ends
 // with the container.
 func (c *Container) Beside(ctx context.Context, args, env []string, patience time.Duration) error {
-	id, err := c.begin(ctx, args, env, patience)
+	id, err := c.begin(ctx, args, env)
 	if err != nil {
 		return err
 	}
@@ -43,10 +43,14 @@ func (c *Container) Beside(ctx context.Context, args, env []string, patience tim
 	return nil
 }
 
-// begin starts the command. How long the engine takes for that is not the
-// command's time.
-func (c *Container) begin(ctx context.Context, args, env []string, patience time.Duration) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, max(patience, time.Second), ErrAway)
+// beginTime is how long an engine may take to start a command; until then it
+// is not known whether there is something to kill.
+const beginTime = 10 * time.Second
+
+// begin starts the command, also for a caller who leaves meanwhile. How long the
+// engine takes for that is not the command's time.
+func (c *Container) begin(ctx context.Context, args, env []string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), beginTime, ErrAway)
 	defer cancel()
 	if err := c.clear(ctx, args); err != nil {
 		return "", err

@@ -34,6 +34,8 @@ type (
 		Memory         int64                    `json:",omitempty"`
 		MemorySwap     int64                    `json:",omitempty"`
 		PidsLimit      int64                    `json:",omitempty"`
+		GroupAdd       []string                 `json:",omitempty"`
+		Devices        []deviceNode             `json:",omitempty"`
 		DeviceRequests []deviceRequest          `json:",omitempty"`
 		LogConfig      logConfig
 	}
@@ -44,6 +46,7 @@ type (
 		ReadOnly bool
 	}
 	portBinding   struct{ HostPort string }
+	deviceNode    struct{ PathOnHost, PathInContainer, CgroupPermissions string }
 	deviceRequest struct {
 		Driver    string
 		DeviceIDs []string

@@ -156,9 +156,10 @@ func (c *Container) end(runs func()) (exit record.Exit, err error) {
 }
 
 // outOfMemory asks a little longer whether a container that somebody killed was
-// out of memory: an engine may hear of that after the end.
+// out of memory: an engine may hear of that after the end. On cgroups of
+// version 1 a busy one may never hear of it.
 func (c *Container) outOfMemory() bool {
-	const tries = 5
+	const tries = 10
 	for range tries {
 		d, err := c.x.engine.inspect(c.ctx, c.id())
 		if err != nil || d.State.OOMKilled {

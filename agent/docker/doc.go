@@ -24,6 +24,12 @@
 // the container's standard output would take none, but is cut by every program
 // that opens /dev/stderr for writing, as many entrypoints do.
 //
+// Devices have names in the Container Device Interface. The engine injects them
+// if it can; for others the executor reads their specifications itself.
+//
+// Health checks run through the engine's exec. It has no call that ends one, so
+// that is done here, by the number of the process.
+//
 // The client is our own, on net/http: a dozen calls of an interface that has
 // been stable for ten years. github.com/moby/moby/client brings 18 modules
 // with it, telemetry among them, and 1.1 MB.

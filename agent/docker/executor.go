@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"tags.cncf.io/container-device-interface/pkg/cdi"
 
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 )
@@ -36,9 +37,10 @@ const (
 
 // Config is what an executor is made of.
 type Config struct {
-	Socket string // of the engine; "" means DefaultSocket
-	Owner  string // tells this agent's containers from all others on the engine
-	Most   int    // containers created or started at once; 0 means 8
+	Socket string   // of the engine; "" means DefaultSocket
+	Owner  string   // tells this agent's containers from all others on the engine
+	Most   int      // containers created or started at once; 0 means 8
+	Specs  []string // folders with specifications of devices; none means /etc/cdi and /var/run/cdi
 	Logger hclog.Logger
 }
 
@@ -46,6 +48,7 @@ type Config struct {
 type Executor struct {
 	engine *engine
 	owner  string
+	specs  []string
 	turns  chan struct{} // one token for each container that is being created or started
 	log    hclog.Logger
 
@@ -61,7 +64,10 @@ func New(c Config) *Executor {
 	if c.Most <= 0 {
 		c.Most = 8
 	}
-	return &Executor{engine: newEngine(c.Socket), owner: c.Owner, turns: make(chan struct{}, c.Most), log: c.Logger, left: map[leftover]time.Time{}}
+	if len(c.Specs) == 0 {
+		c.Specs = cdi.DefaultSpecDirs
+	}
+	return &Executor{specs: c.Specs, engine: newEngine(c.Socket), owner: c.Owner, turns: make(chan struct{}, c.Most), log: c.Logger, left: map[leftover]time.Time{}}
 }
 
 // Answers returns nil when an engine listens that can be spoken to.
@@ -87,16 +93,20 @@ func (x *Executor) Prepare(ctx context.Context, s Spec) (*Container, error) {
 	if err != nil {
 		return nil, err
 	}
+	body := s.body()
+	if err := patiently(waiting, func() error { return x.devices(ctx, s.Devices, &body) }); err != nil {
+		return nil, err
+	}
 	if err := x.fetchFirst(ctx, s); err != nil {
 		return nil, err
 	}
 	var id string
-	err = patiently(waiting, func() error { id, err = x.create(ctx, s); return err })
+	err = patiently(waiting, func() error { id, err = x.create(ctx, s.Key, body); return err })
 	if s.mayFetch() && refused(err, http.StatusNotFound) && strings.Contains(strings.ToLower(err.Error()), "image") {
 		if err := x.fetch(ctx, s); err != nil {
 			return nil, err
 		}
-		id, err = x.create(ctx, s)
+		id, err = x.create(ctx, s.Key, body)
 	}
 	if err != nil {
 		return nil, explain(s, err)
@@ -120,10 +130,10 @@ func explain(s Spec, err error) error {
 // has ended, or of this one from a time before anything was written down: it
 // is no task's any more. The engine may still be at making that one, for an
 // agent that was killed: then its name is taken before it can be removed.
-func (x *Executor) create(ctx context.Context, s Spec) (id string, err error) {
+func (x *Executor) create(ctx context.Context, key string, body createBody) (id string, err error) {
 	defer x.turn(ctx)()
-	name, body, attempt := x.name(s.Key), s.body(), rand.Text()
-	body.Labels[OwnerLabel], body.Labels[KeyLabel], body.Labels[attemptLabel] = x.owner, s.Key, attempt
+	name, attempt := x.name(key), rand.Text()
+	body.Labels[OwnerLabel], body.Labels[KeyLabel], body.Labels[attemptLabel] = x.owner, key, attempt
 	defer func() {
 		if errors.Is(err, ErrAway) || err != nil && ctx.Err() != nil {
 			x.leave(leftover{"label", attemptLabel + "=" + attempt})

@@ -2,7 +2,6 @@ package docker_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -268,19 +267,6 @@ func TestNameInUse(t *testing.T) {
 	second := prepare(t, x, specOf(t, "x", offers.PullNever))
 	if left := f.Seen().Left; len(left) != 1 || left[0] != second.Identity().Container || first.Identity() == second.Identity() {
 		t.Errorf("left are %v", left)
-	}
-}
-
-func TestDevicesByTheirNames(t *testing.T) {
-	f := dockertest.NewFake(t, "x")
-	s := specOf(t, "x", offers.PullNever)
-	s.Devices = []string{"nvidia.com/gpu=0"}
-	prepare(t, onFake(t, f), s)
-	for _, body := range f.Seen().Created {
-		text, err := json.Marshal(body["HostConfig"])
-		if err != nil || !strings.Contains(string(text), `"DeviceRequests":[{"DeviceIDs":["nvidia.com/gpu=0"],"Driver":"cdi"}]`) {
-			t.Errorf("asked for %s %v", text, err)
-		}
 	}
 }
 

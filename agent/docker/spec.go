@@ -25,7 +25,7 @@ type Spec struct {
 	Mounts     []offers.Mount
 	Network    string
 	Ports      map[offers.ContainerPort]uint16 // published at these of the host's
-	Devices    []string                        // by their CDI names
+	Devices    []string                        // by their names in the Container Device Interface
 	Need       limits.Need
 
 	Fetching func()                      // called before the image is fetched
@@ -38,7 +38,7 @@ func (s *Spec) mayFetch() bool { return s.Pull != offers.PullNever && s.Pull != 
 // agent has read it. The engine wants a number.
 var unlimited = logConfig{Type: "local", Config: map[string]string{"max-size": "1000000g", "max-file": "1", "compress": "false"}}
 
-// body says the same to the engine.
+// body says the same to the engine, but for the devices.
 func (s *Spec) body() createBody {
 	b := createBody{
 		Image: s.Image, Entrypoint: s.Entrypoint, Cmd: s.Args, Env: s.Env, User: s.User, WorkingDir: s.Dir,
@@ -59,9 +59,6 @@ func (s *Spec) body() createBody {
 		}
 		b.ExposedPorts[port.String()] = struct{}{}
 		b.HostConfig.PortBindings[port.String()] = []portBinding{{HostPort: strconv.Itoa(int(at))}}
-	}
-	if len(s.Devices) > 0 {
-		b.HostConfig.DeviceRequests = []deviceRequest{{Driver: "cdi", DeviceIDs: s.Devices}}
 	}
 	return b
 }

@@ -7,43 +7,41 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Add puts the shim into the group; what it starts is born there.
-func (g *Group) Add(pid int) error {
-	if g == nil {
+// Bear lets a shim be born in the version 2 group's leaf for it. Into version 1
+// groups it goes by itself, see Joined.
+func (g *Group) Bear(sys *syscall.SysProcAttr) (done func(), err error) {
+	if g == nil || g.shim == "" {
+		return func() {}, nil
+	}
+	fd, err := unix.Open(g.shim, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the cgroup %s: %w", g.shim, err)
+	}
+	sys.UseCgroupFD, sys.CgroupFD = true, fd
+	return func() { _ = unix.Close(fd) }, nil
+}
+
+// Joined returns the files that a thread of the shim writes 0 to, so that what
+// it starts is born in the version 1 groups. A thread that moves itself waits
+// for nobody, while to move a process waits for all CPUs, some milliseconds.
+func (g *Group) Joined() []string {
+	if g == nil || g.leaf != "" {
 		return nil
 	}
-	return g.put(pid, g.shim)
+	out := make([]string, len(g.folders))
+	for i, folder := range g.folders {
+		out[i] = filepath.Join(folder, "tasks")
+	}
+	return out
 }
 
-// AddToTask puts a process where the task itself is.
-func (g *Group) AddToTask(pid int) error {
-	if g == nil {
-		return nil
-	}
-	return g.put(pid, g.leaf)
-}
-
-// put puts a process into a leaf, or the whole group where that has none.
-func (g *Group) put(pid int, leaf string) error {
-	folders := g.folders
-	if leaf != "" {
-		folders = []string{leaf}
-	}
-	for _, folder := range folders {
-		if err := os.WriteFile(filepath.Join(folder, "cgroup.procs"), strconv.AppendInt(nil, int64(pid), 10), 0); err != nil {
-			return fmt.Errorf("put process %d into %s: %w", pid, folder, err)
-		}
-	}
-	return nil
-}
-
-// Leaf returns the folder that the task is to be born in, or "" when it is
-// born where its shim is.
+// Leaf returns the version 2 folder that the task is to be born in, or "".
 func (g *Group) Leaf() string {
 	if g == nil {
 		return ""

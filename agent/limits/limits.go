@@ -21,9 +21,11 @@ const mountpoint = "/sys/fs/cgroup"
 
 // Need is what one task may use; 0 in a kind leaves it unlimited.
 type Need struct {
-	CPUs      int64 // thousandths of a core; a weight, no ceiling
+	CPUs      int64 // thousandths of a core: a weight
+	Quota     bool  // and a ceiling too
 	Mem       int64 // bytes
 	Processes int64
+	Nodes     Nodes
 }
 
 // Shares returns the weight as cgroups of version 1 count it, 0 for none.
@@ -36,8 +38,9 @@ func (n Need) Shares() int64 {
 
 // Limits makes the groups of one agent. Safe for concurrent use.
 type Limits struct {
-	make func(key string, need Need) (*Group, error) // nil: this host has none
-	root string
+	make    func(key string, need *specs.LinuxResources) (*Group, error) // nil: this host has none
+	root    string
+	devices bool // device nodes are governed
 }
 
 // Group is what one task is held in. The nil group holds nothing.
@@ -63,19 +66,33 @@ func Open(root string, log hclog.Logger) *Limits {
 		log.Warn("tasks run without limits: this host has no cgroups")
 		return l
 	}
-	probe, err := l.make("probe", Need{CPUs: 1000, Mem: 64 << 20, Processes: 64})
-	if err == nil {
-		err = probe.Delete()
-	}
-	if err != nil {
+	if err := l.try(Need{CPUs: 1000, Mem: 64 << 20, Processes: 64}); err != nil {
 		log.Warn("tasks run without limits: this host lets the agent make no cgroups", "error", err)
 		l.make = nil
+		return l
+	}
+	l.devices = true
+	if err := l.try(Need{Nodes: Nodes{Governed: []string{os.DevNull}}}); err != nil {
+		log.Warn("tasks open device nodes that are not theirs: this host lets the agent govern none", "error", err)
+		l.devices = false
 	}
 	return l
 }
 
+// try makes and removes a group.
+func (l *Limits) try(need Need) error {
+	probe, err := l.Group("probe", need)
+	if err != nil {
+		return err
+	}
+	return probe.Delete()
+}
+
 // Active reports whether tasks are limited at all.
 func (l *Limits) Active() bool { return l.make != nil }
+
+// Devices reports whether tasks are kept from the device nodes of others.
+func (l *Limits) Devices() bool { return l.devices }
 
 // Group makes the group of a task, or returns the one that is there with its
 // limits set anew. Without limits it returns nil.
@@ -83,17 +100,28 @@ func (l *Limits) Group(key string, need Need) (*Group, error) {
 	if l.make == nil {
 		return nil, nil
 	}
-	g, err := l.make(key, need)
+	r, err := resources(need, l.devices)
+	if err != nil {
+		return nil, err
+	}
+	g, err := l.make(key, r)
 	if err != nil {
 		return nil, fmt.Errorf("cgroup of %s: %w", key, err)
 	}
 	return g, nil
 }
 
-func resources(need Need) *specs.LinuxResources {
+const period = 100_000 // microseconds over which a quota counts, the kernel's default
+
+func resources(need Need, devices bool) (*specs.LinuxResources, error) {
 	r := &specs.LinuxResources{}
 	if shares := uint64(need.Shares()); shares > 0 {
 		r.CPU = &specs.LinuxCPU{Shares: &shares}
+		if need.Quota {
+			// The kernel takes no quota of less than a millisecond.
+			quota, per := max(need.CPUs*(period/1000), 1000), uint64(period)
+			r.CPU.Quota, r.CPU.Period = &quota, &per
+		}
 	}
 	if need.Mem > 0 {
 		r.Memory = &specs.LinuxMemory{Limit: &need.Mem, Swap: &need.Mem}
@@ -101,32 +129,41 @@ func resources(need Need) *specs.LinuxResources {
 	if need.Processes > 0 {
 		r.Pids = &specs.LinuxPids{Limit: &need.Processes}
 	}
-	return r
+	if devices {
+		denied, err := need.Nodes.denied()
+		if err != nil {
+			return nil, err
+		}
+		r.Devices = rules(denied)
+	}
+	return r, nil
 }
 
-// legacy makes a group in the three version 1 hierarchies.
-func (l *Limits) legacy(key string, need Need) (*Group, error) {
+// legacy makes a group in the version 1 hierarchies.
+func (l *Limits) legacy(key string, need *specs.LinuxResources) (*Group, error) {
 	path := filepath.Join(l.root, key)
 	systems := []cgroup1.Subsystem{
 		cgroup1.NewCpu(mountpoint),
 		cgroup1.NewMemory(mountpoint, cgroup1.OptionalSwap()),
 		cgroup1.NewPids(mountpoint),
 	}
+	if len(need.Devices) > 0 {
+		systems = append(systems, cgroup1.NewDevices(mountpoint))
+	}
 	hierarchy := func() ([]cgroup1.Subsystem, error) { return systems, nil }
-	if _, err := cgroup1.New(cgroup1.StaticPath(path), resources(need), cgroup1.WithHierarchy(hierarchy)); err != nil {
+	if _, err := cgroup1.New(cgroup1.StaticPath(path), need, cgroup1.WithHierarchy(hierarchy)); err != nil {
 		return nil, err
 	}
-	g := &Group{}
-	for _, name := range []string{"cpu", "memory", "pids"} {
-		g.folders = append(g.folders, filepath.Join(mountpoint, name, path))
+	g := &Group{oom: filepath.Join(mountpoint, "memory", path, "memory.oom_control")}
+	for _, system := range systems {
+		g.folders = append(g.folders, filepath.Join(mountpoint, string(system.Name()), path))
 	}
-	g.oom = filepath.Join(mountpoint, "memory", path, "memory.oom_control")
 	return g, nil
 }
 
 // unified makes a version 2 group with its two leaves.
-func (l *Limits) unified(key string, need Need) (*Group, error) {
-	return makeUnified(mountpoint, filepath.Join(l.root, key), cgroup2.ToResources(resources(need)))
+func (l *Limits) unified(key string, need *specs.LinuxResources) (*Group, error) {
+	return makeUnified(mountpoint, filepath.Join(l.root, key), cgroup2.ToResources(need))
 }
 
 func makeUnified(mount, path string, need *cgroup2.Resources) (*Group, error) {
@@ -160,10 +197,17 @@ func (l *Limits) Find(key string) *Group {
 		return &Group{folders: []string{folder}, leaf: filepath.Join(folder, "task"), shim: filepath.Join(folder, "shim")}
 	}
 	g := &Group{}
-	for _, name := range []string{"cpu", "memory", "pids"} {
-		g.folders = append(g.folders, filepath.Join(mountpoint, name, path))
+	for _, name := range []string{"cpu", "memory", "devices", "pids"} {
+		if folder := filepath.Join(mountpoint, name, path); name != "devices" || isThere(folder) {
+			g.folders = append(g.folders, folder)
+		}
 	}
 	return g
+}
+
+func isThere(folder string) bool {
+	_, err := os.Stat(folder)
+	return err == nil
 }
 
 // Keys returns the groups that are there.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +25,20 @@ func opened(t *testing.T) *Limits {
 	return l
 }
 
+// move puts a process into every folder that its task would be born in.
+func move(t *testing.T, g *Group, pid int) {
+	t.Helper()
+	files := g.Joined()
+	if g.Leaf() != "" {
+		files = []string{filepath.Join(g.Leaf(), "x")}
+	}
+	for _, file := range files {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(file), "cgroup.procs"), fmt.Append(nil, pid), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestGroupKillsAllButTheSpared(t *testing.T) {
 	l := opened(t)
 	g, err := l.Group("fw:task", Need{CPUs: 500, Mem: 64 << 20, Processes: 50})
@@ -36,15 +51,13 @@ func TestGroupKillsAllButTheSpared(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if err := g.Add(c.Process.Pid); err != nil {
-			t.Fatal(err)
-		}
+		move(t, g, c.Process.Pid)
 		children = append(children, c)
 	}
 	if len(l.Keys()) != 1 || l.Keys()[0] != "fw:task" {
 		t.Errorf("the groups are %q", l.Keys())
 	}
-	if g.leaf == "" { // version 2 spares the shim's leaf as a whole
+	if g.leaf == "" { // version 2 spares the shim's leaf as a whole, and no process
 		l.Find("fw:task").Kill(children[0].Process.Pid)
 		for _, c := range children[1:] {
 			if err := c.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
@@ -93,10 +106,13 @@ func TestUnifiedKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	shim := exec.Command("sleep", "1000")
-	if err := shim.Start(); err != nil {
+	shim.SysProcAttr = &syscall.SysProcAttr{}
+	done, err := g.Bear(shim.SysProcAttr)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Add(shim.Process.Pid); err != nil {
+	defer done()
+	if err := shim.Start(); err != nil {
 		t.Fatal(err)
 	}
 	g.Kill(shim.Process.Pid)
@@ -106,10 +122,10 @@ func TestUnifiedKill(t *testing.T) {
 	if err := shim.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("the shim: %v", err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- g.Empty() }()
+	emptied := make(chan error, 1)
+	go func() { emptied <- g.Empty() }()
 	_ = shim.Wait() // it was killed
-	if err := <-done; err != nil {
+	if err := <-emptied; err != nil {
 		t.Error(err)
 	}
 }
@@ -121,7 +137,41 @@ func TestWhereItCannot(t *testing.T) {
 		t.Errorf("active %t, it says %q", l.Active(), out.String())
 	}
 	g, err := l.Group("fw:task", Need{Mem: 1})
-	if err != nil || g.Add(1) != nil || g.Delete() != nil || g.Leaf() != "" || g.OOM() != "" {
+	if err != nil || len(g.Joined()) != 0 || g.Delete() != nil || g.Leaf() != "" || g.OOM() != "" {
 		t.Errorf("without limits: %v", err)
+	}
+}
+
+// TestUnifiedDevices governs device nodes in the version 2 hierarchy, whether
+// or not its controllers are there: it needs none.
+func TestUnifiedDevices(t *testing.T) {
+	mount := mountpoint
+	if cgroups.Mode() == cgroups.Hybrid {
+		mount += "/unified"
+	} else if cgroups.Mode() != cgroups.Unified {
+		t.Skip("this host has no version 2 hierarchy")
+	}
+	r, err := resources(Need{Nodes: Nodes{Governed: []string{"/dev/full", "/dev/zero"}, Allowed: []string{"/dev/zero"}}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := makeUnified(mount, fmt.Sprintf("/ringmaster-test-devices-%d", os.Getpid()), &cgroup2.Resources{Devices: r.Devices})
+	if err != nil {
+		t.Skipf("this host lets the tests govern no device nodes: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := g.Empty(); err != nil {
+			t.Error(err)
+		}
+	})
+	leaf, err := os.Open(g.Leaf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leaf.Close()
+	c := exec.Command("sh", "-c", "! (: < /dev/full) && : < /dev/zero && : < /dev/null")
+	c.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(leaf.Fd())}
+	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "not permitted") {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -16,14 +16,14 @@ import (
 )
 
 // Beside runs a program beside a running task, as the task's user and inside
-// its cgroups, and waits for it; when ctx ends before it, its process group is
+// its cgroups and namespaces, and waits for it; when ctx ends before it, its process group is
 // killed. Its output goes nowhere: a check that wants to say something writes
 // a file. The error is one sentence, nil when the program ends with 0.
 //
 // What it leaves behind ends with its process group, or with the task.
 func (p *Process) Beside(ctx context.Context, spec record.Spec) error {
 	cmd := &exec.Cmd{
-		Path: p.x.shim, Args: []string{"ringmaster-shim", record.Beside}, Env: []string{"GOMAXPROCS=1"},
+		Path: p.x.shim, Args: []string{shimName, record.Beside}, Env: []string{"GOMAXPROCS=1"},
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if err := p.startInside(cmd, spec); err != nil {
@@ -42,11 +42,17 @@ func (p *Process) Beside(ctx context.Context, spec record.Spec) error {
 	return fmt.Errorf("the command ended with %s", strings.Replace(err.Error(), "exit status", "exit code", 1))
 }
 
-// startInside starts a program that is in the task's cgroups from its first
-// instruction: the shim's program waits at a gate as it does for a task, and
-// then becomes the other. Threads of this process that fork from inside would
-// need no gate, and would let an end of the task kill the agent.
+// startInside starts a program that is in the task's cgroups and namespaces
+// from its first instruction: the shim's program enters them and starts it
+// there. Threads of this process that fork from inside would let an end of the
+// task kill the agent.
 func (p *Process) startInside(cmd *exec.Cmd, spec record.Spec) error {
+	p.complete(&spec)
+	return startGated(cmd, spec)
+}
+
+// startGated starts the shim's program and opens its gate.
+func startGated(cmd *exec.Cmd, spec record.Spec) error {
 	gate, end, err := os.Pipe()
 	if err != nil {
 		return err
@@ -56,10 +62,7 @@ func (p *Process) startInside(cmd *exec.Cmd, spec record.Spec) error {
 	if err != nil {
 		return errors.Join(err, end.Close())
 	}
-	err = p.group.AddToTask(cmd.Process.Pid)
-	if err == nil {
-		err = json.NewEncoder(end).Encode(spec)
-	}
+	err = json.NewEncoder(end).Encode(spec)
 	if err = errors.Join(err, end.Close()); err != nil {
 		_ = cmd.Process.Kill() // it may have ended at the shut gate
 		_ = cmd.Wait()

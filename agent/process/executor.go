@@ -17,17 +17,19 @@ import (
 
 // Executor starts shims and takes them over. Safe for concurrent use.
 type Executor struct {
-	shim   string // path of the shim program
-	dir    string // holds one folder a task
-	limits *limits.Limits
+	shim      string // path of the shim program
+	dir       string // holds one folder a task
+	limits    *limits.Limits
+	isolation record.Isolation
 }
 
-// New returns an executor that keeps its records under dir.
-func New(shim, dir string, l *limits.Limits) (*Executor, error) {
+// New returns an executor that keeps its records under dir. Its tasks are kept
+// in what limits and isolation say, which [Try] has found to work.
+func New(shim, dir string, l *limits.Limits, isolation record.Isolation) (*Executor, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of the running tasks: %w", err)
 	}
-	return &Executor{shim: shim, dir: dir, limits: l}, nil
+	return &Executor{shim: shim, dir: dir, limits: l, isolation: isolation}, nil
 }
 
 // Process is one task's shim. Its methods may be called side by side.
@@ -84,8 +86,13 @@ func (p *Process) spawn(dir string) error {
 		Env:         []string{"GOMAXPROCS=1"},
 		Dir:         dir,
 		ExtraFiles:  []*os.File{gate, answerEnd},
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Cloneflags: namespaces(p.x.isolation)},
 	}
+	done, err := p.group.Bear(cmd.SysProcAttr)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the shim: %w", err)
 	}
@@ -96,7 +103,7 @@ func (p *Process) spawn(dir string) error {
 	if p.identity, err = record.Identify(cmd.Process.Pid); err != nil {
 		return fmt.Errorf("identify the shim: %w", err)
 	}
-	return p.group.Add(cmd.Process.Pid)
+	return nil
 }
 
 // Adopt takes over the shim of that identity, or what it has left behind.
@@ -122,7 +129,7 @@ func (p *Process) Identity() record.Identity { return p.identity }
 // Release opens the gate. It returns once the task runs or the shim has said
 // that it could not be started, which Wait tells too.
 func (p *Process) Release(spec record.Spec) (record.Started, error) {
-	spec.Group, spec.OOM = p.group.Leaf(), p.group.OOM()
+	p.complete(&spec)
 	err := json.NewEncoder(p.gate).Encode(spec)
 	if err := errors.Join(err, p.gate.Close()); err != nil {
 		return record.Started{}, fmt.Errorf("open the shim's gate: %w", err)
@@ -133,6 +140,12 @@ func (p *Process) Release(spec record.Spec) (record.Started, error) {
 		return record.Started{}, fmt.Errorf("the shim did not answer: %w", err)
 	}
 	return started, nil
+}
+
+// complete says where the task is held and in what.
+func (p *Process) complete(spec *record.Spec) {
+	spec.Group, spec.Joined, spec.OOM = p.group.Leaf(), p.group.Joined(), p.group.OOM()
+	spec.Shim, spec.Isolation = p.identity, p.x.isolation
 }
 
 // Abandon closes the gate: the shim ends without having started anything.

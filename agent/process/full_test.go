@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent/limits"
 	"github.com/ringmaster-project/ringmaster/agent/process"
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 )
 
 // small is a bench whose records lie on a disk of its own, of 256 KiB.
@@ -29,7 +30,7 @@ func small(t *testing.T) (b bench, disk string) {
 	})
 	l := limits.Open("ringmaster-test/"+filepath.Base(filepath.Dir(disk)), hclog.NewNullLogger())
 	t.Cleanup(l.Close)
-	x, err := process.New(shim, filepath.Join(disk, "run"), l)
+	x, err := process.New(shim, filepath.Join(disk, "run"), l, record.Isolation{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 func bare(t *testing.T) bench {
 	t.Helper()
 	dir := t.TempDir()
-	x, err := process.New(shim, filepath.Join(dir, "run"), limits.None())
+	x, err := process.New(shim, filepath.Join(dir, "run"), limits.None(), record.Isolation{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,10 +44,16 @@ type bench struct {
 
 func newBench(t testing.TB) bench {
 	t.Helper()
+	return newIsolated(t, record.Isolation{})
+}
+
+// newIsolated is a bench whose tasks are isolated so.
+func newIsolated(t testing.TB, isolation record.Isolation) bench {
+	t.Helper()
 	dir := t.TempDir()
 	l := limits.Open("ringmaster-test/"+filepath.Base(filepath.Dir(dir))+filepath.Base(dir), hclog.NewNullLogger())
 	t.Cleanup(l.Close)
-	x, err := process.New(shim, filepath.Join(dir, "run"), l)
+	x, err := process.New(shim, filepath.Join(dir, "run"), l, isolation)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,9 @@ func TestHealthReportsDoNotPileUp(t *testing.T) {
 	if len(p.Reports) != 2 || p.Reports[0].Healthy != nil || *p.Reports[1].Healthy || p.Reports[1].Message != "refused" {
 		t.Errorf("%d reports wait: %+v", len(p.Reports), p.Reports)
 	}
+	if _, list := m.Register(); list[0].Healthy == nil || *list[0].Healthy || !list[0].Started.Equal(at(0)) {
+		t.Errorf("to the next master it lists %+v", list)
+	}
 }
 
 // TestHealthOverARestart: checks go on, and failures of before don't count; a

@@ -31,7 +31,7 @@ func (m *Machine) Register() (uint64, []wire.AgentTask) {
 		if t.Orphan {
 			continue
 		}
-		entry := wire.AgentTask{TaskRef: ref, State: t.State}
+		entry := wire.AgentTask{TaskRef: ref, State: t.State, Healthy: t.Healthy, Started: t.Started}
 		if t.held {
 			entry.Holding = t.Holding
 		}

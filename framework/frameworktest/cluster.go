@@ -31,6 +31,8 @@ type Cluster struct {
 	open   map[offers.OfferID]*offered
 	wants  map[offers.DemandID]*want
 	tasks  map[offers.TaskID]*launched
+	store  map[string]wire.StateAnswer // by key
+	writes uint64                      // of the store, ever: the last version
 	gone   bool
 }
 
@@ -83,7 +85,7 @@ func (c *Cluster) Serve(link wire.Link) {
 	c.term++
 	c.open, c.wants = map[offers.OfferID]*offered{}, map[offers.DemandID]*want{}
 	if c.tasks == nil {
-		c.tasks = map[offers.TaskID]*launched{}
+		c.tasks, c.store = map[offers.TaskID]*launched{}, map[string]wire.StateAnswer{}
 	}
 	c.mu.Unlock()
 	for {
@@ -133,6 +135,8 @@ func (c *Cluster) deal(m wire.Message) []wire.Message {
 		return c.acknowledge(m)
 	case *wire.Reconcile:
 		return c.reconcile(m.TaskIDs)
+	case *wire.StateRequest:
+		return []wire.Message{c.state(m)}
 	case *wire.Teardown:
 		c.gone = true
 		return []wire.Message{&wire.ErrorMessage{Code: offers.FrameworkRemoved, Message: "torn down"}}

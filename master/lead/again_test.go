@@ -492,6 +492,29 @@ func TestLateDisconnectEndsItsOwn(t *testing.T) {
 	}
 }
 
+// TestReturningAgentIsNotGivenUp: the time of an agent is up while its register
+// is on its way to a majority. It is there from then on, and nothing would bring
+// it back out of sight.
+func TestReturningAgentIsNotGivenUp(t *testing.T) {
+	l := newScene(t)
+	h := l.host("a", "")
+	h.leave()
+	l.now = l.now.Add(2 * time.Minute)
+	back := &host{listener: &listener{TB: t}, l: l, self: h.self}
+	back.Agent = lead.NewAgent(back.listener)
+	back.hand(&wire.RegisterAgent{Agent: back.self})
+	l.Tick()
+	l.commit()
+	if only[*wire.AgentRegistered](back.listener); l.state.Agent(h.self.ID).State != offers.AgentActive {
+		t.Errorf("it is there and %s", l.state.Agent(h.self.ID).State)
+	}
+	back.leave()
+	l.wait(2 * time.Minute)
+	if l.state.Agent(h.self.ID).State != offers.AgentUnreachable {
+		t.Error("it is never given up")
+	}
+}
+
 // TestNewerConnectionIsServed: the register of a process that is no more is
 // read when the next one has registered already.
 func TestNewerConnectionIsServed(t *testing.T) {

@@ -122,7 +122,7 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 		if !has {
 			s.sendLaunch(c, t)
 		} else {
-			c.returned(t, listed.State)
+			c.returned(t, listed)
 		}
 		if t.Kill != nil {
 			c.orderKill(t.Ref())
@@ -210,9 +210,10 @@ func (c *Core) agentUnreachable(id offers.AgentID) {
 
 // returned says that a task is back in sight after its agent was unreachable,
 // and remembers what the agent says of it.
-func (c *Core) returned(t *state.Task, now offers.State) {
+func (c *Core) returned(t *state.Task, listed wire.AgentTask) {
 	last, known := c.delivery.last.of(t.Ref())
-	status := offers.Status{Task: t.Spec.ID, Agent: t.Agent, State: now, Time: c.wall()}
+	now := listed.State
+	status := offers.Status{Task: t.Spec.ID, Agent: t.Agent, State: now, Healthy: listed.Healthy, Started: listed.Started, Time: c.wall()}
 	switch {
 	case now.Terminal() || !now.Known():
 	case t.Kill != nil && now == offers.Running, t.Doubtful && (now == offers.Starting || now == offers.Staging):

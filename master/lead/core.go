@@ -267,7 +267,9 @@ func (c *Core) markUnreachable(now time.Time) {
 		}
 		delete(c.silent, id)
 		c.note("agent is unreachable", "agent", id)
-		c.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: id, State: offers.AgentUnreachable, Time: c.wall()}}, nil)
+		// The next register may be on its way to a majority: that one stays.
+		of := c.state().Agent(id).Registrations
+		c.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: id, State: offers.AgentUnreachable, Time: c.wall(), Of: of}}, nil)
 	}
 }
 

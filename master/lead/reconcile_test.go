@@ -95,9 +95,10 @@ func TestReconcileKnowsWhatAgentsList(t *testing.T) {
 	h, a := l.host("a1", ""), l.author("")
 	a.launch("t1")
 	l.succeed()
-	h.back(wire.AgentTask{TaskRef: a.ref("t1"), State: offers.Running})
+	sick, began := false, l.now.Add(-time.Minute)
+	h.back(wire.AgentTask{TaskRef: a.ref("t1"), State: offers.Running, Healthy: &sick, Started: began})
 	a = l.author(a.id)
-	if s := a.asks("t1")["t1"]; s.State != offers.Running {
-		t.Errorf("the agent lists it as running, reconcile answers %+v", s)
+	if s := a.asks("t1")["t1"]; s.State != offers.Running || s.Healthy == nil || *s.Healthy || !s.Started.Equal(began) {
+		t.Errorf("the agent lists it as running since a minute and sick, reconcile answers %+v", s)
 	}
 }

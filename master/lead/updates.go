@@ -230,7 +230,7 @@ func (c *Core) currentStatus(ref offers.TaskRef) offers.Status {
 		status.Address = a.Host
 	}
 	if last, ok := c.delivery.last.of(ref); ok {
-		status.State, status.Healthy = last.State, last.Healthy
+		status.State, status.Healthy, status.Started = last.State, last.Healthy, last.Started
 	}
 	switch {
 	case a != nil && a.State == offers.AgentUnreachable:

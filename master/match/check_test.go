@@ -57,10 +57,11 @@ func (b *bench) check() error {
 				free[k] += n
 			}
 		}
-		columns := make([]int64, m.kinds.columns())
-		m.kinds.free(a.room, columns)
-		if inIndex := m.index.Free(id); a.slot >= 0 && !slices.Equal(inIndex, columns) {
-			return fmt.Errorf("agent %s: the rings have %v, the room %v", id, inIndex, columns)
+		fresh := &agent{info: a.info, room: a.room}
+		m.fit(fresh)
+		m.kinds.read(fresh)
+		if inIndex := m.index.Free(id); a.slot >= 0 && (!slices.Equal(inIndex, fresh.columns) || !slices.Equal(a.fair, fresh.fair)) {
+			return fmt.Errorf("agent %s: the rings have %v and %v, the room %v and %v", id, inIndex, a.fair, fresh.columns, fresh.fair)
 		}
 	}
 	if !slices.Equal(total, m.total) || !slices.Equal(free, m.free) {

@@ -3,6 +3,7 @@ package match
 import (
 	"container/heap"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -38,10 +39,15 @@ type demand struct {
 	quota   bool   // parked for its role's quota
 	stopped string // the kind that stopped it, while parked
 
-	epoch  uint64  // of the totals that need and column were made for
-	need   []int64 // per column
-	column int     // where to look it up
-	key    string  // of its shape
+	// What compile derived for the totals and roles of an epoch.
+	epoch    uint64
+	placer   *placer
+	asks     []classAsk // ascending by class
+	need     []int64    // per column
+	bareNeed []int64    // need of an agent without free devices; nil where they are asked for or nobody has any
+	column   int        // where to look it up; -1: nobody has all classes it asks for
+
+	key string // of its shape
 }
 
 func (d *demand) counted() bool { return d.spec.Count != nil }
@@ -115,6 +121,7 @@ func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
 		d.left = *spec.Count
 	}
 	f.demands[spec.ID] = d
+	m.learn(d)
 	m.activate(d)
 }
 
@@ -191,14 +198,18 @@ func (m *Matcher) compile(d *demand) {
 	if d.epoch == m.epoch {
 		return
 	}
-	d.epoch = m.epoch
-	d.need = make([]int64, m.kinds.columns())
+	d.epoch, d.placer = m.epoch, m.placerOf(d)
+	d.need, d.bareNeed, d.asks = make([]int64, m.kinds.columns()), nil, nil
 	r := &d.spec.Resources
 	copy(d.need, r.Amounts[:])
 	d.column = m.dominantScalar(r)
 	if len(r.Devices) == 0 {
 		if !d.counted() && r.Zero() {
 			d.need[offers.CPUs] = 1 // an offer of nothing helps nobody
+		}
+		if len(m.kinds.classes) > 0 {
+			d.bareNeed = slices.Clone(d.need)
+			d.bareNeed[m.kinds.bare()] = 1
 		}
 		return
 	}
@@ -208,6 +219,7 @@ func (m *Matcher) compile(d *demand) {
 		if !asked {
 			continue
 		}
+		d.asks = append(d.asks, classAsk{i, ask})
 		at := scalars + 2*i
 		if ask.Whole() {
 			d.need[at] = int64(ask.Count)
@@ -219,8 +231,8 @@ func (m *Matcher) compile(d *demand) {
 			best, d.column = scalars+i, at
 		}
 	}
-	if best < 0 {
-		d.column = -1 // no agent has any class it asks for
+	if len(d.asks) < len(r.Devices) {
+		d.column = -1
 	}
 }
 

@@ -13,7 +13,12 @@ import (
 // it. In fair shares and quotas a device class counts once, in bytes:
 //
 //	fair:     cpus mem disk bandwidth | gpu           npu
-//	columns:  cpus mem disk bandwidth | gpu gpu.slice npu npu.slice
+//	columns:  cpus mem disk bandwidth | gpu gpu.slice npu npu.slice | rest bare
+//
+// The last two columns are measures, which agents are not ringed by: rest is
+// what is left of the agent, in millionths of its total, on the mean of its
+// fair kinds; it decides between agents that are equally close, the fuller
+// first. bare is 1 where no device has a free byte.
 //
 // It never changes; a new class makes a new one.
 type kinds struct {
@@ -23,7 +28,10 @@ type kinds struct {
 const scalars = int(offers.Scalars)
 
 func (k *kinds) fair() int    { return scalars + len(k.classes) }
-func (k *kinds) columns() int { return scalars + 2*len(k.classes) }
+func (k *kinds) ringed() int  { return scalars + 2*len(k.classes) }
+func (k *kinds) rest() int    { return k.ringed() }
+func (k *kinds) bare() int    { return k.ringed() + 1 }
+func (k *kinds) columns() int { return k.ringed() + 2 }
 
 // class returns the position of a class, or -1.
 func (k *kinds) class(name string) int {
@@ -98,33 +106,56 @@ func (k *kinds) inventory(v *offers.Inventory, out []int64) {
 	}
 }
 
-// free writes an agent's free column vector into out; -1 where it has nothing
-// of a kind at all.
-func (k *kinds) free(r *offers.Room, out []int64) {
-	total, free := r.Total(), r.Free()
+// read brings an agent's record up to date with its room: its columns (-1 where
+// it has nothing of a kind at all) and what it adds to the free fair kinds.
+func (k *kinds) read(a *agent) {
+	total, free := a.total, a.room.Free()
+	var left, parts int64 // millionths
 	for s := range free {
-		out[s] = max(free[s], 0)
-		if total.Amounts[s] == 0 {
-			out[s] = -1
+		n := max(free[s], 0)
+		a.columns[s], a.fair[s] = n, n
+		if total[s] == 0 {
+			a.columns[s] = -1
+			continue
 		}
+		left += millionths(n, total[s])
+		parts++
 	}
-	for i := scalars; i < len(out); i++ {
-		out[i] = -1
-	}
-	classes := r.Classes()
-	for i := range classes {
-		if c := &classes[i]; len(c.Devices) > 0 {
-			at := scalars + 2*k.class(c.Name)
-			out[at], out[at+1] = c.Idle(), c.LargestSlice()
+	a.columns[k.bare()] = 1
+	for i, c := range a.classes {
+		at := scalars + 2*i
+		a.columns[at], a.columns[at+1], a.fair[scalars+i] = -1, -1, 0
+		if c == nil {
+			continue
 		}
+		for d := range c.Devices {
+			a.fair[scalars+i] += c.Free(d)
+		}
+		a.columns[at], a.columns[at+1] = c.Idle(), c.LargestSlice()
+		if a.columns[at+1] > 0 {
+			a.columns[k.bare()] = 0
+		}
+		left += millionths(max(a.fair[scalars+i], 0), total[scalars+i])
+		parts++
 	}
+	a.columns[k.rest()] = left / max(parts, 1)
+}
+
+// millionths returns part of whole, which is more than nothing, rounded down.
+func millionths(part, whole int64) int64 {
+	part = min(part, whole)
+	high, low := bits.Mul64(uint64(part), 1e6)
+	n, _ := bits.Div64(high, low, uint64(whole))
+	return int64(n)
 }
 
 // layouts returns the ring layout of every column: what was configured, and
-// sensible gradients for the rest.
+// sensible gradients for the rest. No class can have a name with a dot.
 func (k *kinds) layouts(configured map[string]rings.Layout) []rings.Layout {
 	out := make([]rings.Layout, k.columns())
-	for c := range out {
+	out[k.rest()] = rings.Layout{Name: ".rest", Measure: true}
+	out[k.bare()] = rings.Layout{Name: ".bare", Measure: true}
+	for c := range k.ringed() {
 		name := k.columnName(c)
 		if l, ok := configured[name]; ok {
 			l.Name = name
@@ -143,9 +174,9 @@ func defaultLayout(name string, column int) rings.Layout {
 	l := rings.Layout{Name: name}
 	switch {
 	case column == int(offers.CPUs):
-		l.Bounds, l.Reach = steps(0, 4000, 16), 8
+		l.Bounds, l.Reach = steps(0, 4000, 33), 8
 	case column == int(offers.Mem):
-		l.Bounds = []int64{0, gib, 2 * gib, 4 * gib, 8 * gib, 16 * gib, 64 * gib}
+		l.Bounds = []int64{0, gib, 2 * gib, 4 * gib, 8 * gib, 16 * gib, 32 * gib, 64 * gib, 128 * gib, 256 * gib, 512 * gib, 1024 * gib}
 	case column == int(offers.Disk):
 		l.Bounds = []int64{0, gib, 4 * gib, 16 * gib, 64 * gib, 256 * gib, 1024 * gib, 4096 * gib}
 	case column == int(offers.Bandwidth):

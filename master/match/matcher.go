@@ -13,6 +13,7 @@ import (
 // Config of a matcher. It does not change while it lives.
 type Config struct {
 	Rings        map[string]rings.Layout // by kind; what is missing gets a default
+	Placement    offers.Placement        // where neither demand nor role names one; "" is rings
 	OfferTimeout time.Duration           // life of an offer; positive
 	Exclude      []string                // fair-share kinds that don't count for the dominant share
 	Again        uint64                  // how many matchers there were in this term before
@@ -39,9 +40,12 @@ type Matcher struct {
 	free       []int64          // fair kinds, offerable agents
 	total      []int64          // fair kinds, counted agents
 	devices    []int64          // devices per class, counted agents
-	epoch      uint64           // counts changes of total
+	epoch      uint64           // counts changes of total and of roles
 	largest    map[string]int64 // capacity of the largest device by class; nil: to be found out
 	largestOf  uint64           // the epoch of largest
+	placers    map[offers.Placement]*placer
+	learner    learner // nil until a demand is to be placed by one
+	search     search
 
 	parked   parked
 	refusals refusalHeap
@@ -51,20 +55,24 @@ type Matcher struct {
 	rescinds []Rescind
 	counters Counters
 	fairTmp  []int64 // scratch of charge and count
-	planTmp  []int64 // scratch of a search
-	headTmp  []int64 // scratch of a search
+	planTmp  []int64 // scratch of enforceLimit
+	rowTmp   []int64 // scratch of moved
 }
 
 // agent is what the matcher knows of one agent.
 type agent struct {
 	info    *state.Agent
 	room    *offers.Room
-	online  bool    // its session is there
-	counted bool    // its total is in the cluster's
-	slot    int     // in the index, -1 when it is not offered
-	columns []int64 // what the index has of it while it is offered
-	fair    []int64 // its part of Matcher.free while it is offered
-	grew    bool    // stands in Matcher.grown
+	total   []int64             // by fair kind
+	classes []*offers.ClassRoom // of its room by class, nil where it has no device
+	milli   []float64           // by class, thousandths of its mean device per byte
+	press   []float64           // by class, see lore; nil: nothing is known
+	online  bool                // its session is there
+	counted bool                // its total is in the cluster's
+	slot    int                 // in the index, -1 when it is not offered
+	columns []int64             // what the index has of it while it is offered
+	fair    []int64             // its part of Matcher.free while it is offered
+	grew    bool                // stands in Matcher.grown
 	tasks   map[offers.TaskRef]*task
 	use     map[string]Use // of its device classes, as it reports; nil: nothing yet
 }
@@ -89,6 +97,7 @@ func New(config Config, s *state.State, term uint64) *Matcher {
 		roles:      map[offers.Role]offers.RoleSettings{},
 		tasks:      map[offers.TaskRef]*task{},
 		parked:     newParked(),
+		placers:    newPlacers(),
 	}
 	for role, settings := range s.Roles() {
 		m.roles[role] = settings
@@ -139,7 +148,8 @@ func (m *Matcher) rebuild() {
 	m.index, m.bySlot, m.fair = index, nil, newFair(k.fair(), excluded)
 	m.free, m.total = make([]int64, k.fair()), make([]int64, k.fair())
 	m.devices = make([]int64, len(k.classes))
-	m.fairTmp, m.planTmp, m.headTmp = make([]int64, k.fair()), make([]int64, k.fair()), make([]int64, k.fair())
+	m.fairTmp, m.planTmp, m.rowTmp = make([]int64, k.fair()), make([]int64, k.fair()), make([]int64, k.columns())
+	m.search = search{head: make([]int64, k.fair()), take: make([]int64, k.fair())}
 	m.parked, m.epoch = newParked(), m.epoch+1
 	for role, settings := range m.roles {
 		m.applyRole(role, settings)
@@ -150,7 +160,7 @@ func (m *Matcher) rebuild() {
 	}
 	for _, a := range m.agents {
 		a.slot, a.counted = -1, false
-		a.fair, a.columns = make([]int64, k.fair()), make([]int64, k.columns())
+		m.fit(a)
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		m.place(m.agents[id])
@@ -181,8 +191,8 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 		}
 		return
 	case a == nil:
-		a = &agent{info: rec, room: offers.NewRoom(rec.Total), slot: -1,
-			fair: make([]int64, m.kinds.fair()), columns: make([]int64, m.kinds.columns()), tasks: map[offers.TaskRef]*task{}}
+		a = &agent{info: rec, room: offers.NewRoom(rec.Total), slot: -1, tasks: map[offers.TaskRef]*task{}}
+		m.fit(a)
 		m.agents[rec.ID] = a
 	default:
 		m.rescind(m.book.OfAgent(rec.ID), "agent_changed")
@@ -191,9 +201,23 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 		for _, t := range a.tasks {
 			a.room.Claim(t.holding)
 		}
+		m.fit(a)
 		m.withhold(a)
 	}
 	m.place(a)
+}
+
+// fit makes an agent's record for its room and the present kinds.
+func (m *Matcher) fit(a *agent) {
+	k, total := m.kinds, a.room.Total()
+	a.fair, a.columns, a.total = make([]int64, k.fair()), make([]int64, k.columns()), make([]int64, k.fair())
+	k.inventory(&total, a.total)
+	a.classes, a.milli, a.press = make([]*offers.ClassRoom, len(k.classes)), make([]float64, len(k.classes)), nil
+	for i, name := range k.classes {
+		if c := a.room.Class(name); c != nil && len(c.Devices) > 0 {
+			a.classes[i], a.milli[i] = c, 1000*float64(len(c.Devices))/float64(a.total[scalars+i])
+		}
+	}
 }
 
 // AgentOnline says whether the agent's session is there. Without it the agent
@@ -275,20 +299,20 @@ func (m *Matcher) place(a *agent) {
 	if !a.online || a.info.State != offers.AgentActive {
 		return
 	}
-	m.kinds.free(a.room, a.columns)
+	m.kinds.read(a)
 	a.slot = m.index.Set(a.info.ID, a.columns)
 	for len(m.bySlot) <= a.slot {
 		m.bySlot = append(m.bySlot, nil)
 	}
 	m.bySlot[a.slot] = a
-	m.addFree(a)
+	m.addFree(a, 1)
 	m.grow(a)
 }
 
 // unplace is the opposite of place.
 func (m *Matcher) unplace(a *agent) {
 	if a.slot >= 0 {
-		m.subtractFree(a)
+		m.addFree(a, -1)
 		m.index.Remove(a.info.ID)
 		m.bySlot[a.slot] = nil
 		a.slot = -1
@@ -305,13 +329,13 @@ func (m *Matcher) count(a *agent, sign int64) {
 			m.charge(t.ref.Framework, a, &t.holding, -1, false)
 		}
 	}
-	total := a.room.Total()
-	m.kinds.inventory(&total, m.fairTmp)
-	for k, n := range m.fairTmp {
+	for k, n := range a.total {
 		m.total[k] += sign * n
 	}
-	for _, c := range total.Classes {
-		m.devices[m.kinds.class(c.Name)] += sign * int64(len(c.Devices))
+	for i, c := range a.classes {
+		if c != nil {
+			m.devices[i] += sign * int64(len(c.Devices))
+		}
 	}
 	m.epoch++
 	a.counted = sign > 0
@@ -332,13 +356,14 @@ func (m *Matcher) moved(a *agent) {
 	if a.slot < 0 {
 		return
 	}
-	m.subtractFree(a)
-	m.kinds.free(a.room, a.columns)
-	if more(a.columns, m.index.Free(a.info.ID)) {
+	m.addFree(a, -1)
+	old := append(m.rowTmp[:0], a.columns...)
+	m.kinds.read(a)
+	if more(a.columns[:m.kinds.ringed()], old) {
 		m.grow(a)
 	}
 	m.index.Move(a.slot, a.columns)
-	m.addFree(a)
+	m.addFree(a, 1)
 }
 
 // more reports whether a has more than b of anything.
@@ -358,29 +383,10 @@ func (m *Matcher) grow(a *agent) {
 	}
 }
 
-// addFree enters what the agent has free into the sums; subtractFree takes
-// out exactly what addFree entered last.
-func (m *Matcher) addFree(a *agent) {
-	rest := a.room.Free()
-	clear(a.fair)
-	for s, n := range rest {
-		a.fair[s] = max(n, 0)
-	}
-	classes := a.room.Classes()
-	for i := range classes {
-		c := &classes[i]
-		at := scalars + m.kinds.class(c.Name)
-		for d := range c.Devices {
-			a.fair[at] += c.Free(d)
-		}
-	}
+// addFree enters what the agent has free into the sums, or with sign -1 takes
+// it out.
+func (m *Matcher) addFree(a *agent, sign int64) {
 	for k, n := range a.fair {
-		m.free[k] += n
-	}
-}
-
-func (m *Matcher) subtractFree(a *agent) {
-	for k, n := range a.fair {
-		m.free[k] -= n
+		m.free[k] += sign * n
 	}
 }

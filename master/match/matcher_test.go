@@ -51,11 +51,16 @@ func (b *bench) apply(c state.Command) state.Result {
 // agent enters an online agent; resources as JSON.
 func (b *bench) agent(name, total string) {
 	b.Helper()
+	b.agentWith(name, total, nil)
+}
+
+func (b *bench) agentWith(name, total string, attributes map[string]string) {
+	b.Helper()
 	var inventory offers.Inventory
 	if err := inventory.UnmarshalJSON([]byte(total)); err != nil {
 		b.Fatal(err)
 	}
-	r := b.apply(state.Command{RegisterAgent: &state.RegisterAgent{Agent: offers.Agent{Name: name, Total: inventory}, Time: b.now}})
+	r := b.apply(state.Command{RegisterAgent: &state.RegisterAgent{Agent: offers.Agent{Name: name, Total: inventory, Attributes: attributes}, Time: b.now}})
 	a := r.Value.(*state.Agent)
 	b.names[a.ID], b.ids[name] = name, a.ID
 	b.AgentChanged(a)

@@ -107,7 +107,8 @@ func asks(t *rapid.T) string {
 
 func (m *market) demands(t *rapid.T) {
 	f, id, count := m.someone(t), offers.DemandID(fmt.Sprint("d", rapid.IntRange(0, 3).Draw(t, "demand"))), -1
-	text := fmt.Sprintf(`"id":"%s","resources":%s`, id, asks(t))
+	placement := rapid.SampledFrom(append(offers.Placements(), "")).Draw(t, "placement")
+	text := fmt.Sprintf(`"id":"%s","resources":%s,"placement":"%s"`, id, asks(t), placement)
 	if rapid.IntRange(0, 3).Draw(t, "counted") < 3 {
 		count = rapid.IntRange(0, 7).Draw(t, "count")
 		text += fmt.Sprintf(`,"count":%d`, count)

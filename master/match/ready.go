@@ -87,6 +87,7 @@ func (m *Matcher) serve(d *demand, failed map[string]string) {
 		return
 	}
 	m.counters.Decisions++
+	d.placer.searches++
 	f := m.find(d)
 	switch {
 	case f.agent != nil:
@@ -107,16 +108,19 @@ func (m *Matcher) hold(d *demand, f found) {
 	if err := f.agent.room.Take(f.holding); err != nil {
 		panic("match: found room that is not there: " + err.Error())
 	}
-	m.charge(d.owner.id, f.agent, &f.holding, 1, true)
+	if f.agent.counted {
+		m.fair.allocate(d.owner.node, m.search.take, true)
+	}
 	m.moved(f.agent)
 	key := draftKey{d, f.agent}
 	o := m.drafts.byPlace[key]
 	if o == nil {
-		o = &offers.Offer{Framework: d.owner.id, Demand: d.spec.ID, Agent: f.agent.info.ID, Ring: f.ring}
+		o = &offers.Offer{Framework: d.owner.id, Demand: d.spec.ID, Agent: f.agent.info.ID, Ring: f.ring, Held: f.holding}
 		m.drafts.byPlace[key] = o
 		m.drafts.inOrder = append(m.drafts.inOrder, o)
+	} else {
+		o.Held = join(o.Held, f.holding)
 	}
-	o.Held = join(o.Held, f.holding)
 	if !d.counted() {
 		return
 	}
@@ -189,6 +193,9 @@ func (m *Matcher) rescind(list []*offers.Offer, reason string) {
 }
 
 func (m *Matcher) rescindDemand(d *demand, reason string) {
+	if d.counted() && d.out == 0 {
+		return // its framework may have thousands of others to go through
+	}
 	var list []*offers.Offer
 	for _, o := range m.book.OfFramework(d.owner.id) {
 		if o.Demand == d.spec.ID {

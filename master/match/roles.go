@@ -20,6 +20,7 @@ func (m *Matcher) RoleChanged(role offers.Role, settings *offers.RoleSettings) {
 	}
 	m.applyRole(role, *settings)
 	m.parked.quotaMoved = true
+	m.epoch++ // for the placement
 }
 
 // applyRole sets weight and quota, and takes back offers that pass the limit now.

@@ -15,6 +15,7 @@ type View struct {
 	Rings      []RingSetView
 	Pending    map[string]int // waiting demands by the kind that stops them
 	Counters   Counters
+	Searches   map[offers.Placement]uint64 // of Counters.Decisions, by strategy
 }
 
 // AgentView is the room of one agent.

@@ -15,6 +15,10 @@ func (m *Matcher) View() *View {
 		Frameworks: make(map[offers.FrameworkID]FrameworkView, len(m.frameworks)),
 		Pending:    map[string]int{},
 		Counters:   m.counters,
+		Searches:   make(map[offers.Placement]uint64, len(m.placers)),
+	}
+	for name, p := range m.placers {
+		v.Searches[name] = p.searches
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		v.Agents = append(v.Agents, m.viewAgent(m.agents[id]))

@@ -26,6 +26,7 @@ func (tx *tx) registerAgent(c *RegisterAgent) Result {
 	}
 	a := *old
 	a.Agent = c.Agent
+	a.Registrations++
 	if old.State == offers.AgentUnreachable {
 		a.State, a.Resume, a.Since = old.Resume, "", c.Time
 	}
@@ -70,7 +71,7 @@ func (tx *tx) newAgent(c *RegisterAgent, other *Agent) (r Result) {
 		r.Gone, r.Ended = tx.loseAgent(other, c.Time)
 	}
 	tx.counters.Agents++
-	a := &Agent{Agent: c.Agent, State: offers.AgentActive, Registered: c.Time, Since: c.Time, Token: c.Next}
+	a := &Agent{Agent: c.Agent, State: offers.AgentActive, Registered: c.Time, Registrations: 1, Since: c.Time, Token: c.Next}
 	a.ID = offers.AgentID(mint(agentLetter, tx.counters.Agents, tx.cluster))
 	tx.agents.Insert([]byte(a.ID), a)
 	tx.named.Insert([]byte(a.Name), a.ID)
@@ -103,7 +104,7 @@ func (tx *tx) setAgentState(c *SetAgentState) Result {
 	if err := tx.move(&a, c.State); err != nil {
 		return Result{Err: err}
 	}
-	if a.State == old.State && a.Resume == old.Resume {
+	if c.Of > 0 && c.Of != old.Registrations || a.State == old.State && a.Resume == old.Resume {
 		return Result{Value: old}
 	}
 	if a.State != old.State {

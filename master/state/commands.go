@@ -54,12 +54,14 @@ type (
 	// SetAgentState moves an agent. Gone ends its tasks as gone, and an agent
 	// that is gone stays gone. Active ends a drain. Active, draining and
 	// drained are remembered while the agent is unreachable; drained wants a
-	// drain and no living task. A move to where the agent is already is no error. Result:
-	// the *Agent.
+	// drain and no living task. A move to where the agent is already is no error.
+	// With Of the silence after that registration alone makes it unreachable:
+	// where a later one has come in, nothing changes. Result: the *Agent.
 	SetAgentState struct {
 		ID    offers.AgentID
 		State offers.AgentState
 		Time  time.Time
+		Of    uint64 `cbor:"Of,omitempty"` // see Agent.Registrations
 	}
 	// RegisterFramework enters a framework, or brings a known one back (its
 	// deadline is cleared, its details replaced, its role stays). Without an

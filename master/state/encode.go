@@ -20,8 +20,7 @@ const (
 //
 //	1  a key that is written again after its deletion starts at version 1
 //	2  it goes on from there, and a store is bounded in bytes
-//	3  the absences of agents are counted, and a framework that disconnects says
-//	   from which registration
+//	3  the absences of agents are counted, and what ends a registration says which
 const (
 	commandVersion = 3
 	oldestVersion  = 1

@@ -220,7 +220,7 @@ func (m *masters) commands() map[string]func(t *rapid.T) Command {
 			id := drawn(t, "agent", slices.DeleteFunc(slices.Collect(maps.Keys(m.model.agents)), func(id offers.AgentID) bool {
 				return m.model.agents[id].State == offers.AgentGone
 			}), "a00001-c0de", "a00009-c0de")
-			return Command{SetAgentState: &SetAgentState{id, drawn(t, "state", states, offers.AgentGone, "asleep"), m.now}}
+			return Command{SetAgentState: &SetAgentState{ID: id, State: drawn(t, "state", states, offers.AgentGone, "asleep"), Time: m.now, Of: rapid.Uint64Range(0, 2).Draw(t, "registration")}}
 		},
 		"register framework": func(t *rapid.T) Command {
 			r := &RegisterFramework{

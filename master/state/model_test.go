@@ -174,7 +174,7 @@ func (m *model) registerAgent(c *RegisterAgent) offers.Code {
 		}
 		m.givenAgents++
 		in.ID = offers.AgentID(fmt.Sprintf("a%05d-c0de", m.givenAgents))
-		m.agents[in.ID] = Agent{Agent: in, State: offers.AgentActive, Registered: at, Since: at, Token: c.Next}
+		m.agents[in.ID] = Agent{Agent: in, State: offers.AgentActive, Registered: at, Registrations: 1, Since: at, Token: c.Next}
 		return ""
 	}
 	a, ok := m.agents[in.ID]
@@ -185,6 +185,7 @@ func (m *model) registerAgent(c *RegisterAgent) offers.Code {
 		return offers.Forbidden
 	}
 	m.examine(&a, c)
+	a.Registrations++
 	if a.Agent = in; a.State == offers.AgentUnreachable {
 		a.State, a.Resume, a.Since = a.Resume, "", at
 	}
@@ -266,6 +267,9 @@ func (m *model) setAgentState(c *SetAgentState) offers.Code {
 		a.Resume = c.State
 	default:
 		a.State = c.State
+	}
+	if c.Of > 0 && c.Of != a.Registrations {
+		return ""
 	}
 	if a.State != was {
 		a.Since = c.Time

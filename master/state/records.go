@@ -16,6 +16,8 @@ type Agent struct {
 	// Resume is the state that an unreachable agent returns to; "" in every
 	// other state.
 	Resume offers.AgentState
+	// Registrations counts them.
+	Registrations uint64 `cbor:"Registrations,omitempty"`
 	// Absences counts how often it became unreachable.
 	Absences uint64 `cbor:"Absences,omitempty"`
 	// Ended orders gone agents for the bounded history; 0 before.

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/ringmaster-project/ringmaster/offers"
+import (
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
 
 // FromAgent is what a master understands from an agent.
 var FromAgent = Vocabulary{
@@ -47,6 +51,8 @@ type (
 		offers.TaskRef
 		State   offers.State   `json:"state"`
 		Holding offers.Holding `json:"holding"`
+		Healthy *bool          `json:"healthy,omitempty"` // as in offers.Status
+		Started time.Time      `json:"started,omitzero"`
 	}
 	// Statuses are reports of tasks, in order per task. They are resent until
 	// an AcknowledgeStatus names them.

@@ -118,6 +118,10 @@ func (m *StateRequest) ValueBytes() int {
 	return len(m.Value)
 }
 
+// JobsLabel is the label of the jobs framework. Its value is the URL to which
+// the masters pass /v1/jobs on.
+const JobsLabel = "ringmaster.jobs"
+
 // Defaults of fields a framework may leave out.
 const (
 	DefaultFailoverTimeout = offers.Duration(10 * 60e9)

@@ -33,6 +33,7 @@ type Fake struct {
 	pulls      []string      // images that were asked for
 	stuck      chan struct{} // a pull waits for its end
 	taken      int
+	injects    []string
 	containers map[string]*fakeContainer
 	starts     map[string]int // by the container's name
 	signals    []string
@@ -84,9 +85,9 @@ func (f *Fake) Leave() {
 func (f *Fake) Set(change func(s *Settings)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := Settings{Before: f.before, After: f.after, Drop: f.drop, Oldest: f.oldest, Newest: f.newest, Refusal: f.refusal, Stuck: f.stuck, Taken: f.taken}
+	s := Settings{Before: f.before, After: f.after, Drop: f.drop, Oldest: f.oldest, Newest: f.newest, Refusal: f.refusal, Stuck: f.stuck, Taken: f.taken, Injects: f.injects}
 	change(&s)
-	f.before, f.after, f.drop, f.oldest, f.newest, f.refusal, f.stuck, f.taken = s.Before, s.After, s.Drop, s.Oldest, s.Newest, s.Refusal, s.Stuck, s.Taken
+	f.before, f.after, f.drop, f.oldest, f.newest, f.refusal, f.stuck, f.taken, f.injects = s.Before, s.After, s.Drop, s.Oldest, s.Newest, s.Refusal, s.Stuck, s.Taken, s.Injects
 }
 
 // Settings are how a fake behaves.
@@ -98,6 +99,7 @@ type Settings struct {
 	Newest  string
 	Refusal string        // what a pull ends with; "" lets it succeed
 	Stuck   chan struct{} // a pull waits for its close; nil: it does not
+	Injects []string      // folders with specifications of devices that it injects
 	Taken   int           // so often a name is taken by a container that is not there yet
 }
 
@@ -215,6 +217,10 @@ func refuse(w http.ResponseWriter, status int, message string) {
 
 func (f *Fake) serve(w http.ResponseWriter, r *http.Request, path []string) {
 	switch {
+	case path[0] == "info":
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		answer(w, http.StatusOK, map[string]any{"CDISpecDirs": f.injects})
 	case path[0] == "images":
 		f.pull(w, r)
 	case path[0] == "events":

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -116,8 +118,10 @@ func (r *Real) Program() string {
 	return path
 }
 
+var images atomic.Int64
+
 // Image makes an image of the program alone, with those lines of a Dockerfile,
-// and returns its name. It goes with the test.
+// and returns its name, which no other test has. It goes with the test.
 func (r *Real) Image(name string, lines ...string) string {
 	r.t.Helper()
 	code, err := os.ReadFile(r.Program())
@@ -144,12 +148,13 @@ func (r *Real) Image(name string, lines ...string) string {
 	if err := w.Close(); err != nil {
 		r.t.Fatal(err)
 	}
-	query := url.Values{"fromSrc": {"-"}, "repo": {name}, "tag": {"test"}, "changes": append([]string{`ENTRYPOINT ["/busy"]`}, lines...)}
+	tag := fmt.Sprintf("test%d-%d", os.Getpid(), images.Add(1))
+	query := url.Values{"fromSrc": {"-"}, "repo": {name}, "tag": {tag}, "changes": append([]string{`ENTRYPOINT ["/busy"]`}, lines...)}
 	if status := r.Do(http.MethodPost, "/images/create", query, &archive, nil); status != http.StatusOK {
 		r.t.Fatalf("the image can't be imported: %d", status)
 	}
-	r.t.Cleanup(func() { r.Do(http.MethodDelete, "/images/"+name+":test", url.Values{"force": {"true"}}, nil, nil) })
-	return name + ":test"
+	r.t.Cleanup(func() { r.Do(http.MethodDelete, "/images/"+name+":"+tag, url.Values{"force": {"true"}}, nil, nil) })
+	return name + ":" + tag
 }
 
 // RunDetached does what docker run -d does, with a folder as a task's sandbox:

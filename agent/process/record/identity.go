@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Identity names one process for good: pids come again, the same pid with
@@ -39,13 +40,16 @@ func (id Identity) Alive() bool {
 }
 
 // BootID returns the id of the kernel's present run.
-func BootID() (string, error) {
+func BootID() (string, error) { return bootID() }
+
+// It is read once: a process does not outlive the kernel's run.
+var bootID = sync.OnceValues(func() (string, error) {
 	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", fmt.Errorf("read the kernel's boot id: %w", err)
 	}
 	return strings.TrimSpace(string(data)), nil
-}
+})
 
 var errEnded = errors.New("the process has ended")
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,10 +21,13 @@ const (
 const NoRoom = 28
 
 // Beside is what the shim's program is given in place of a folder when it is to
-// become a program that runs beside a task. Its gate is that of a shim; it
-// ends with NotStarted if the program can't be started.
+// start a program that runs beside a task, whose Shim its gate names. It ends as
+// the program does, or with NotStarted if that can't be started. Given Try it
+// isolates itself as its gate says and ends: with 0 where that works, or with
+// what does not on its standard error.
 const (
 	Beside     = "--beside"
+	Try        = "--try"
 	NotStarted = 126
 )
 
@@ -45,7 +47,11 @@ type Spec struct {
 	Stderr string   `json:"stderr"`
 	User   *User    `json:"user,omitempty"`  // nil: the shim's own
 	Group  string   `json:"group,omitempty"` // folder of a version 2 cgroup that the task is born in
+	Joined []string `json:"joined"`          // files that the task's parent writes 0 to, to be in version 1 cgroups
 	OOM    string   `json:"oom,omitempty"`   // file with a line "oom_kill N"
+
+	Shim      Identity  `json:"shim"` // who the shim is; in a namespace of its own it can't tell
+	Isolation Isolation `json:"isolation"`
 }
 
 // User is whom a task runs as.
@@ -125,9 +131,8 @@ func Write(dir, name string, v any, sync bool) error {
 func temporary(dir, name string) string { return filepath.Join(dir, name+".new") }
 
 func seal(dir, name string, data []byte) []byte {
-	castagnoli := crc32.MakeTable(crc32.Castagnoli)
-	sum := crc32.Checksum([]byte(filepath.Base(dir)+"/"+name+"/"), castagnoli)
-	return fmt.Appendf(nil, "%08x ", crc32.Update(sum, castagnoli, data))
+	sum := checksum(0, []byte(filepath.Base(dir)+"/"+name+"/"))
+	return fmt.Appendf(nil, "%08x ", checksum(sum, data))
 }
 
 // writeFile writes over what is there before it cuts the rest off.

@@ -1,31 +1,45 @@
 package main
 
 import (
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 )
 
-// become turns this process, once its gate opens, into a program that runs
-// beside a task: with the task's user and folder, in the cgroups that the
-// agent has put it into. It returns if that can't be done.
-func become() {
+// accompany starts, once the gate opens, a program that runs beside a task:
+// with the task's user and folder, in its cgroups and namespaces. It returns
+// how the program ended, and ends by the same signal.
+func accompany() int {
 	spec, ok := gate()
 	if !ok {
-		return
+		return record.NotStarted
 	}
 	prefer(taskScore)
-	if u := spec.User; u != nil {
-		groups := make([]int, len(u.Groups))
-		for i, g := range u.Groups {
-			groups[i] = int(g)
-		}
-		if syscall.Setgroups(groups) != nil || syscall.Setgid(int(u.GID)) != nil || syscall.Setuid(int(u.UID)) != nil {
-			return
+	files := []uintptr{0, 1, 2}
+	attr := &syscall.ProcAttr{Dir: spec.Dir, Env: spec.Env, Files: files, Sys: &syscall.SysProcAttr{}}
+	done, err := intoGroup(attr.Sys, spec.Group)
+	if err != nil {
+		return record.NotStarted
+	}
+	defer done()
+	pid, err := run(&spec, attr, func(*record.Isolation) error { return enter(spec.Shim) })
+	if err != nil {
+		return record.NotStarted
+	}
+	for {
+		var status unix.WaitStatus
+		switch _, err := unix.Wait4(pid, &status, 0, nil); {
+		case err == unix.EINTR:
+		case err != nil:
+			return record.NotStarted
+		case status.Signaled():
+			_ = unix.Kill(os.Getpid(), status.Signal())
+			return 128 + int(status.Signal()) // this one ends no process
+		default:
+			return status.ExitStatus()
 		}
 	}
-	if unix.Chdir(spec.Dir) != nil {
-		return
-	}
-	_ = syscall.Exec(spec.Path, spec.Args, spec.Env)
 }

@@ -1,3 +1,6 @@
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 package main
 
 import (
@@ -21,9 +24,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "this program is started by a ringmaster agent: shim FOLDER")
 		os.Exit(2)
 	}
-	if os.Args[1] == record.Beside {
-		become()
-		os.Exit(record.NotStarted)
+	switch os.Args[1] {
+	case record.Beside:
+		os.Exit(accompany())
+	case record.Try:
+		os.Exit(try())
 	}
 	if err := supervise(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "shim:", err)
@@ -48,10 +53,7 @@ func supervise(dir string) error {
 	if !ok {
 		return nil
 	}
-	self, err := record.Identify(os.Getpid())
-	if err != nil {
-		return err
-	}
+	self := spec.Shim
 	// The room is taken while nothing can be lost yet.
 	if err := record.Reserve(dir, record.ExitFile); err != nil {
 		return fmt.Errorf("%w: %w", errNoRoom, err)
@@ -62,13 +64,13 @@ func supervise(dir string) error {
 	}
 	prefer(taskScore)
 	pid, err := start(spec)
-	prefer(0)
-	if err := announce(dir, self, pid, err); err != nil {
+	if err := announce(dir, &spec, pid, err); err != nil {
 		fmt.Fprintln(os.Stderr, "shim:", err) // the agent can do without it
 	}
 	if err != nil {
 		return leave(dir, record.Exit{Shim: self, Error: err.Error(), Time: time.Now().UTC()})
 	}
+	prefer(0)
 	protect()
 	exit := wait(pid, orders)
 	exit.Shim, exit.OOM = self, oomKilled(spec.OOM)
@@ -121,36 +123,42 @@ func start(spec record.Spec) (int, error) {
 		files = append(files, uintptr(fd))
 	}
 	attr := &syscall.ProcAttr{Dir: spec.Dir, Env: spec.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true}}
-	if u := spec.User; u != nil {
-		attr.Sys.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
-	}
-	if spec.Group != "" {
-		fd, err := unix.Open(spec.Group, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return 0, fmt.Errorf("open the cgroup %s: %w", spec.Group, err)
-		}
-		defer unix.Close(fd)
-		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
-	}
-	pid, err := syscall.ForkExec(spec.Path, spec.Args, attr)
+	done, err := intoGroup(attr.Sys, spec.Group)
 	if err != nil {
-		return 0, fmt.Errorf("start %s: %w", spec.Path, err)
+		return 0, err
 	}
-	return pid, nil
+	defer done()
+	return run(&spec, attr, settleIn)
+}
+
+// intoGroup lets what is started be born in a version 2 cgroup, "" for none.
+func intoGroup(sys *syscall.SysProcAttr, group string) (done func(), err error) {
+	if group == "" {
+		return func() {}, nil
+	}
+	fd, err := unix.Open(group, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the cgroup %s: %w", group, err)
+	}
+	sys.UseCgroupFD, sys.CgroupFD = true, fd
+	return func() { _ = unix.Close(fd) }, nil
 }
 
 // announce tells the agent, and an agent that comes later, that the task runs.
-func announce(dir string, self record.Identity, pid int, failed error) error {
+// A task that has ended already has no start time any more; its record will say
+// so. One in a pid namespace has no number that others could use, and ends with
+// its shim.
+func announce(dir string, spec *record.Spec, pid int, failed error) error {
 	answer := os.NewFile(record.AnswerFD, "answer")
 	defer answer.Close()
-	started := record.Started{Shim: self}
+	started := record.Started{Shim: spec.Shim}
 	var written error
 	if failed != nil {
 		started.Error = failed.Error()
 	} else {
-		// A task that has ended already has no start time any more; its
-		// record will say so.
-		started.Task, _ = record.Identify(pid)
+		if !spec.Isolation.PID {
+			started.Task, _ = record.Identify(pid)
+		}
 		written = record.Write(dir, record.StartedFile, started, false)
 	}
 	return errors.Join(written, json.NewEncoder(answer).Encode(started))

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,6 +87,14 @@ func (t *task) obey(orders <-chan os.Signal) {
 // leaves behind becomes a child of the shim and is found in the next round.
 func clear() {
 	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
+		if err != nil && err != unix.EINTR {
+			return // nothing is left
+		}
+		if err != nil || pid > 0 {
+			continue
+		}
 		pids, known := children()
 		if !known {
 			return
@@ -95,19 +102,16 @@ func clear() {
 		for _, pid := range pids {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
-		var status unix.WaitStatus
-		if _, err := unix.Wait4(-1, &status, 0, nil); err != nil && err != unix.EINTR {
-			return
-		}
+		_, _ = unix.Wait4(-1, &status, 0, nil)
 	}
 }
 
 // children returns the shim's children, ended ones included, unless this
 // kernel does not list them.
 func children() (pids []int, known bool) {
-	lists, _ := filepath.Glob("/proc/self/task/*/children")
-	for _, list := range lists {
-		data, err := os.ReadFile(list)
+	threads, _ := os.ReadDir("/proc/self/task")
+	for _, thread := range threads {
+		data, err := os.ReadFile("/proc/self/task/" + thread.Name() + "/children")
 		if err != nil {
 			continue
 		}

@@ -165,7 +165,9 @@ func (b *books) turned(steps []lead.Step) {
 				b.m.w.broken("%s launches %s, and no accept of an open offer names it", b.m.name, ref)
 			}
 		case c.SetAgentState != nil && c.SetAgentState.State == offers.AgentUnreachable:
-			b.unreachable(c.SetAgentState.ID)
+			if b.m.w.raft.state.Agent(c.SetAgentState.ID).Registrations == c.SetAgentState.Of {
+				b.unreachable(c.SetAgentState.ID)
+			}
 		}
 	}
 	clear(b.may)

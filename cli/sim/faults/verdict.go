@@ -29,6 +29,9 @@ func (j *judge) last() error {
 			complain("%s has no master", a.name)
 			continue
 		}
+		if known := s.Agent(a.machine.Meta().Agent); known == nil || known.State == offers.AgentUnreachable {
+			complain("%s has a master and counts as %+v", a.name, known)
+		}
 		if _, list := a.machine.Register(); len(list) > 0 {
 			complain("%s still knows %d tasks, such as %s %s", a.name, len(list), list[0].TaskRef, list[0].State)
 		}

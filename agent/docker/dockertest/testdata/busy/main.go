@@ -71,6 +71,12 @@ func do(verb, value string) error {
 	case "need": // a file, or fails
 		_, err := os.Stat(in(value))
 		return err
+	case "open": // a file, to read
+		f, err := os.Open(in(value))
+		if err == nil {
+			err = f.Close()
+		}
+		return err
 	case "same": // NAME=VALUE in the environment, or fails
 		if name, want, _ := strings.Cut(value, "="); os.Getenv(name) != want {
 			return fmt.Errorf("it is %q", os.Getenv(name))

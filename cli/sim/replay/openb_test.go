@@ -1,0 +1,109 @@
+package replay_test
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/ringmaster-project/ringmaster/cli/sim/replay"
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// traces is where the public traces lie beside a checkout; they are not part
+// of it.
+const traces = "../../../../shared/traces"
+
+// open returns a trace file, or skips the test.
+func open(tb testing.TB, name string) *os.File {
+	tb.Helper()
+	f, err := os.Open(filepath.Join(traces, name))
+	if os.IsNotExist(err) {
+		tb.Skipf("%s is not there: it is downloaded, not kept here", f.Name())
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { f.Close() })
+	return f
+}
+
+// openb returns the trace with a mix of tasks and orders for seeds.
+func openb(tb testing.TB, mix string, seeds string) replay.Workload {
+	tb.Helper()
+	nodes, err := replay.ReadNodes("nodes.csv", open(tb, "nodes.csv"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tasks, err := replay.ReadTasks("tasks.csv", open(tb, "tasks_"+mix+".csv"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w := replay.Workload{Nodes: nodes, Tasks: tasks}
+	list, err := replay.ParseSeeds(seeds)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, seed := range list {
+		w.Orders = append(w.Orders, replay.MakeOrder(seed, nodes, tasks))
+	}
+	return w
+}
+
+// TestOrdersAreTheAuthors: what is drawn for a seed is what the authors of the
+// trace drew.
+func TestOrdersAreTheAuthors(t *testing.T) {
+	w := openb(t, "default", "42-51")
+	seeds := make([]int64, len(w.Orders))
+	for i, o := range w.Orders {
+		seeds[i] = o.Seed
+	}
+	given, err := replay.ReadArrivals("arrivals.csv", open(t, "arrivals_default.csv"), seeds, len(w.Tasks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranks, err := csv.NewReader(open(t, "noderank.csv")).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range w.Orders {
+		if !slices.Equal(o.Tasks, given[o.Seed]) {
+			t.Errorf("seed %d: %d arrivals are not the %d of the authors", o.Seed, len(o.Tasks), len(given[o.Seed]))
+		}
+		for node, row := range ranks[1:] {
+			if row[i+1] != strconv.Itoa(o.Rank[node]) {
+				t.Errorf("seed %d: node %d has rank %d, the authors' is %s", o.Seed, node, o.Rank[node], row[i+1])
+				break
+			}
+		}
+	}
+}
+
+// TestAllocationOnOpenb holds the strategies to what they are worth on the
+// public trace: GPU allocation in % when 100 and 130 % have arrived, and when
+// the first task with devices is refused.
+func TestAllocationOnOpenb(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten seeds of each strategy")
+	}
+	atLeast := map[offers.Placement][3]float64{
+		offers.Rings: {94.0, 94.3, 93.5},
+		offers.Waste: {95.7, 95.9, 95.0},
+	}
+	w := openb(t, "default", "42-51")
+	results, err := replay.Run(t.Context(), w, offers.Placements(), match.Config{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		t.Logf("%s: %.2f at 100, %.2f at 130, first refusal at %.2f", r.Placement, r.Alloc[100], r.Alloc[130], r.FirstRefusal)
+		for i, got := range []float64{r.Alloc[100], r.Alloc[130], r.FirstRefusal} {
+			if want := atLeast[r.Placement][i]; got < want {
+				t.Errorf("%s: %.2f, want at least %.2f", r.Placement, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// advance brings a run one step on: its end, or what it asks the masters for.
+func (s *Scheduler) advance(now time.Time, r *run) {
+	if r.State == Active {
+		for skipped := true; skipped; {
+			skipped = false
+			for _, g := range r.groups {
+				skipped = s.skip(g) || skipped
+			}
+		}
+	}
+	for _, g := range r.groups {
+		g.wake = time.Time{}
+		if r.State == Active {
+			s.replaceAway(now, g)
+		}
+	}
+	if r.State == Active && r.service() && s.settled {
+		s.roll(now, r)
+	}
+	if !r.State.Ended() && r.over() {
+		s.finish(now, r)
+	}
+	for _, g := range r.groups {
+		want := 0
+		if s.settled && r.durable && r.State == Active {
+			want = len(g.ready(now))
+		}
+		s.ask(g, want)
+	}
+}
+
+func (r *run) over() bool {
+	for _, g := range r.groups {
+		for i := range g.instances {
+			if !g.instances[i].Phase.ended() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// finish ends a run of which every instance has ended.
+func (s *Scheduler) finish(now time.Time, r *run) {
+	count := r.counts()
+	switch {
+	case count[Broken] > 0:
+		r.State = Failed
+	case count[Halted] > 0:
+		r.State = Stopped
+	default:
+		r.State = Complete
+	}
+	r.Ended = now
+	s.writeRun(r)
+	s.note(now, r.job, Event{Run: r.Number, Text: fmt.Sprintf("run %d %s", r.Number, endings[r.State])})
+}
+
+var endings = map[RunState]string{Complete: "is complete", Failed: "has failed", Stopped: "has stopped"}
+
+func (r *run) counts() map[Phase]int {
+	out := map[Phase]int{}
+	for _, g := range r.groups {
+		for i := range g.instances {
+			out[g.instances[i].Phase]++
+		}
+	}
+	return out
+}
+
+// complete reports whether every instance ended well.
+func (g *group) complete() bool {
+	for i := range g.instances {
+		if g.instances[i].Phase != Done {
+			return false
+		}
+	}
+	return true
+}
+
+// spoilt reports whether the step can't be complete any more.
+func (g *group) spoilt() bool {
+	for i := range g.instances {
+		if p := g.instances[i].Phase; p.ended() && p != Done {
+			return true
+		}
+	}
+	return false
+}
+
+// blocked reports whether a step before has still to be complete.
+func (g *group) blocked() bool {
+	return slices.ContainsFunc(g.after, func(before *group) bool { return !before.complete() })
+}
+
+// skip ends the instances of a step that waits in vain, and reports whether
+// there were any: steps after it may then wait in vain too.
+func (s *Scheduler) skip(g *group) (any bool) {
+	if !slices.ContainsFunc(g.after, (*group).spoilt) {
+		return false
+	}
+	for i := range g.instances {
+		if g.instances[i].Phase == Waiting {
+			g.instances[i].Phase, any = Skipped, true
+			s.writeInstance(g, i)
+		}
+	}
+	return any
+}
+
+// ready returns the instances whose turn it is, and sets when the next pause
+// ends.
+func (g *group) ready(now time.Time) []int {
+	if g.blocked() {
+		return nil
+	}
+	places := len(g.instances)
+	if g.work.Parallelism > 0 {
+		places = g.work.Parallelism
+	}
+	for i := range g.instances {
+		if g.instances[i].Phase == Launched {
+			places--
+		}
+	}
+	var out []int
+	for i := range g.instances {
+		in := &g.instances[i]
+		switch {
+		case in.Phase != Waiting:
+		case in.After.After(now):
+			g.wake = earliest(g.wake, in.After)
+		case len(out) < places:
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// ask states how many units the group wants, where the masters know another
+// number.
+func (s *Scheduler) ask(g *group, want int) {
+	if want == g.asked {
+		return
+	}
+	g.asked = want
+	id := g.demandID()
+	if want == 0 {
+		delete(s.byDemand, id)
+	} else {
+		s.byDemand[id] = g
+	}
+	s.out.Demands = append(s.out.Demands, offers.Demand{
+		ID: id, Resources: g.work.Asks(), Count: &want, Constraints: g.work.Constraints,
+		Placement: g.work.Placement, DevicePolicy: g.work.DevicePolicy,
+	})
+}
+
+func (g *group) demandID() offers.DemandID {
+	id := fmt.Sprintf("%s.%d", g.run.job.Name, g.run.Number)
+	if g.run.service() { // an offer for another version's resources is no use
+		id += fmt.Sprintf(".v%d", g.run.Version)
+	}
+	if g.step != "" {
+		id += "." + g.step
+	}
+	return offers.DemandID(id)
+}
+
+// ref names the last launch of an instance.
+func (g *group) ref(index int) ref {
+	return ref{g.run.job.Name, g.run.Number, g.step, index, g.instances[index].Attempt}
+}
+
+// DemandRefused says that the masters refused a demand: its instances pause,
+// and the job says why.
+func (s *Scheduler) DemandRefused(now time.Time, id offers.DemandID, why string) {
+	g := s.byDemand[id]
+	if g == nil {
+		return
+	}
+	g.asked = 0
+	delete(s.byDemand, id)
+	for _, i := range g.ready(now) {
+		g.instances[i].After = now.Add(refusedPause)
+	}
+	s.touch(g.run)
+	s.note(now, g.run.job, Event{Run: g.run.Number, Text: "the masters refuse the demand: " + why})
+}
+
+// refusedPause is how long a demand rests that the masters refused.
+const refusedPause = 30 * time.Second

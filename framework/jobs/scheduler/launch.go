@@ -1,0 +1,181 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/framework/jobs/spec"
+	"github.com/ringmaster-project/ringmaster/framework/session"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// maxAccept bounds the tasks of one accept in bytes of what differs between
+// them, well below wire.MaxMessage; the rest of the offer comes again.
+const maxAccept = 1 << 20
+
+// Offered launches what an offer has room for.
+func (s *Scheduler) Offered(now time.Time, o *wire.Offer) {
+	g := s.byDemand[o.DemandID]
+	var ready []int
+	if g != nil {
+		ready = g.ready(now)
+	}
+	if len(ready) == 0 {
+		s.out.Declines = append(s.out.Declines, o.ID)
+		return
+	}
+	n := min(max(1, session.Units(o.Resources, g.work.Asks())), len(ready), g.asked)
+	a := Accept{Offer: o.ID}
+	for size, i := 0, 0; i < n && size < maxAccept; i++ {
+		t := g.launch(now, ready[i], &o.Agent)
+		size += weigh(&t)
+		a.Tasks = append(a.Tasks, t)
+		g.asked--
+		s.writeInstance(g, ready[i]) // for people; nothing waits for it
+	}
+	if g.asked == 0 {
+		delete(s.byDemand, o.DemandID)
+	}
+	s.out.Accepts = append(s.out.Accepts, a)
+	s.touch(g.run)
+	s.changed(g.run.job)
+}
+
+func weigh(t *offers.Task) int {
+	n := 512 + len(t.Command.Shell)
+	for _, a := range t.Command.Argv {
+		n += len(a)
+	}
+	for k, v := range t.Command.Env {
+		n += len(k) + len(v)
+	}
+	return n
+}
+
+// launch turns an instance into a task on an agent.
+func (g *group) launch(now time.Time, index int, agent *wire.OfferAgent) offers.Task {
+	in := &g.instances[index]
+	in.Attempt++
+	in.Phase = Launched
+	in.Version = g.run.Version
+	in.well, in.away = time.Time{}, time.Time{}
+	in.Last = Last{State: offers.Staging, Agent: agent.ID, Host: agent.Name, Launched: now}
+	w := g.work
+	t := offers.Task{
+		ID: g.ref(index).taskID(), Name: g.run.job.Name, Resources: w.Asks(),
+		Artifacts: w.Artifacts, Health: w.Health, KillGrace: w.KillGrace, MaxRuntime: w.MaxRuntime, Labels: w.Labels,
+		Command: &offers.Command{Shell: w.Command.Shell, Env: g.environment(index), User: w.User, Dir: w.Dir},
+	}
+	value := g.values(index, agent)
+	for _, arg := range w.Command.Argv {
+		t.Command.Argv = append(t.Command.Argv, expand(arg, value))
+	}
+	for name, text := range w.Env {
+		t.Command.Env[name] = expand(text, value)
+	}
+	return t
+}
+
+// environment is what every instance sees.
+func (g *group) environment(index int) map[string]string {
+	env := map[string]string{
+		"RINGMASTER_JOB": g.run.job.Name, "RINGMASTER_RUN": fmt.Sprint(g.run.Number),
+		"RINGMASTER_INDEX": fmt.Sprint(index), "RINGMASTER_COUNT": fmt.Sprint(len(g.instances)),
+		"RINGMASTER_ATTEMPT": fmt.Sprint(g.instances[index].Attempt),
+	}
+	if g.step != "" {
+		env["RINGMASTER_STEP"] = g.step
+	}
+	if g.work.Each != nil {
+		env["RINGMASTER_ITEM"] = g.work.Item(index)
+	}
+	return env
+}
+
+// values are what templates may name.
+func (g *group) values(index int, agent *wire.OfferAgent) func(string) (string, error) {
+	known := map[string]string{
+		"job": g.run.job.Name, "run": fmt.Sprint(g.run.Number), "index": fmt.Sprint(index), "item": g.work.Item(index),
+		"count": fmt.Sprint(len(g.instances)), "attempt": fmt.Sprint(g.instances[index].Attempt),
+		"agent": agent.Name, "agent.id": string(agent.ID), "agent.host": agent.Host, "agent.address": agent.Address,
+	}
+	ports := g.work.Resources.Ports.Each()
+	return func(name string) (string, error) {
+		if n, isPort := spec.PortNamed(name); isPort && n < len(ports) {
+			return fmt.Sprint(ports[n]), nil
+		}
+		return known[name], nil
+	}
+}
+
+// expand is for texts that were validated with their job.
+func expand(text string, value func(string) (string, error)) string {
+	out, err := spec.Expand(text, value)
+	if err != nil {
+		return text
+	}
+	return out
+}
+
+// NotLaunched says that an accept could not be sent: its tasks never were.
+func (s *Scheduler) NotLaunched(now time.Time, tasks []offers.Task, why string) {
+	for i := range tasks {
+		if g, index := s.find(tasks[i].ID); g != nil && g.instances[index].Phase == Launched {
+			s.dropped(now, g, index, offers.Status{State: offers.Dropped, Message: why})
+		}
+	}
+}
+
+// Settled says that the masters have told all tasks they know of. Launches
+// that they did not tell are asked for by name; from now on jobs go on.
+func (s *Scheduler) Settled() {
+	first := !s.settled
+	s.settled = true
+	for _, j := range s.jobs {
+		for _, r := range j.runs {
+			if r.State.Ended() {
+				continue
+			}
+			s.touch(r)
+			for _, g := range r.groups {
+				for i := range g.instances {
+					if in := &g.instances[i]; first && in.Phase == Launched && !in.told {
+						s.out.Ask = append(s.out.Ask, g.ref(i).taskID())
+					}
+				}
+			}
+		}
+	}
+}
+
+// find returns the instance whose last launch has that id.
+func (s *Scheduler) find(id offers.TaskID) (*group, int) {
+	r, ok := parseTask(id)
+	if !ok {
+		return nil, 0
+	}
+	g := s.group(r)
+	if g == nil || r.index >= len(g.instances) || g.instances[r.index].Attempt != r.attempt {
+		return nil, 0
+	}
+	return g, r.index
+}
+
+func (s *Scheduler) group(r ref) *group {
+	j := s.jobs[r.job]
+	if j == nil {
+		return nil
+	}
+	for _, run := range j.runs {
+		if run.Number != r.run {
+			continue
+		}
+		for _, g := range run.groups {
+			if g.step == r.step {
+				return g
+			}
+		}
+	}
+	return nil
+}

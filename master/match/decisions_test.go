@@ -1,0 +1,163 @@
+package match
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// hosts is the make-up of the cluster of openb, and shapes roughly that of its
+// tasks: how many of each.
+var hosts = []struct{ count, cpus, mem, gpus int }{
+	{549, 96, 384, 8}, {387, 104, 512, 2}, {107, 16, 120, 2}, {39, 128, 768, 8}, {28, 32, 128, 4}, {22, 64, 256, 2},
+	{21, 96, 768, 8}, {19, 8, 32, 1}, {17, 96, 384, 4}, {9, 48, 368, 4}, {7, 64, 256, 8}, {8, 8, 60, 2},
+}
+
+var shapes = []struct{ count, cpus, mem, gpus, milli int }{
+	{3911, 8, 30, 1, 1000}, {1088, 8, 16, 0, 0}, {1078, 10, 24, 1, 810}, {750, 6, 12, 1, 470}, {328, 4, 10, 1, 320},
+	{253, 8, 20, 1, 650}, {140, 3, 8, 1, 230}, {128, 6, 12, 1, 460}, {75, 6, 16, 1, 590}, {74, 2, 6, 1, 160}, {44, 64, 256, 8, 1000},
+}
+
+const deviceBytes = 1000 * 80 << 20
+
+// openbLike returns a bench of about so many agents under a strategy.
+func openbLike(b *testing.B, placement offers.Placement, agents int) *bench {
+	s := newBench(b, Config{OfferTimeout: time.Hour, Placement: placement})
+	var all []int
+	for i, h := range hosts {
+		for range h.count * agents / 1213 {
+			all = append(all, i)
+		}
+	}
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for n, i := range rnd.Perm(len(all)) {
+		h := hosts[all[i]]
+		v := offers.Inventory{Amounts: offers.Amounts{offers.CPUs: int64(h.cpus) * 1000, offers.Mem: int64(h.mem) << 30}}
+		c := offers.DeviceClass{Name: "gpu"}
+		for d := range h.gpus {
+			c.Devices = append(c.Devices, offers.Device{ID: fmt.Sprint(d), Capacity: deviceBytes})
+		}
+		v.Classes = append(v.Classes, c)
+		id := offers.AgentID(fmt.Sprintf("a%06d-3f9c", n))
+		s.AgentChanged(&state.Agent{State: offers.AgentActive, Agent: offers.Agent{ID: id, Name: string(id), Total: v}})
+		s.AgentOnline(id, true)
+	}
+	return s
+}
+
+// stream draws demands of one unit in the proportions of shapes.
+func stream(n int) []offers.Demand {
+	rnd := rand.New(rand.NewPCG(2, 2))
+	var all []int
+	for i, s := range shapes {
+		for range s.count {
+			all = append(all, i)
+		}
+	}
+	one := 1
+	out := make([]offers.Demand, n)
+	for i := range out {
+		s := shapes[all[rnd.IntN(len(all))]]
+		d := offers.Demand{ID: offers.DemandID(fmt.Sprint("d", i)), Count: &one}
+		// Nearly every task of the trace asks for cpus of its own size.
+		d.Resources.Amounts = offers.Amounts{offers.CPUs: int64(s.cpus)*1000 - rnd.Int64N(50)*20, offers.Mem: int64(s.mem) << 30}
+		switch {
+		case s.milli == 1000:
+			d.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: s.gpus}}
+		case s.gpus > 0:
+			d.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1, Memory: int64(s.milli) * deviceBytes / 1000}}
+		}
+		out[i] = d
+	}
+	return out
+}
+
+// BenchmarkDecisions is what one decision costs on a cluster of which about
+// two thirds are taken: a demand's turn in fair-share order, what is learned
+// from it, the search, the devices, the room, the rings and the draft of the
+// offer. How the demand came and how the offer goes is not timed; BenchmarkUnit
+// has it all. The metric is by the time that the processor spent, so that
+// neighbours do not count.
+func BenchmarkDecisions(b *testing.B) {
+	for _, placement := range offers.Placements() {
+		for _, agents := range []int{1213, 60650} {
+			b.Run(fmt.Sprintf("%s/agents=%d", placement, agents), func(b *testing.B) {
+				l := &load{bench: openbLike(b, placement, agents), demands: stream(1 << 14)}
+				l.id = l.framework("f", "default")
+				for len(l.running) < agents*4 {
+					l.turn(500)
+				}
+				l.spent = 0
+				b.ResetTimer()
+				made := 0
+				for made < b.N {
+					made += l.turn(500)
+					l.end(500)
+				}
+				b.ReportMetric(float64(made)/l.spent.Seconds(), "decisions/s")
+			})
+		}
+	}
+}
+
+// load keeps a bench busy.
+type load struct {
+	*bench
+	id      offers.FrameworkID
+	demands []offers.Demand
+	next    int
+	running []offers.TaskRef
+	spent   time.Duration // of the processor, on decisions
+}
+
+// turn makes n decisions and launches what comes of them.
+func (l *load) turn(n int) int {
+	for range n {
+		l.Demand(l.id, l.demands[l.next%len(l.demands)])
+		l.next++
+	}
+	l.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
+	l.wakeParked()
+	failed := map[string]string{}
+	before := processorTime()
+	made := 0
+	for f := l.fair.next(); f != nil; f = l.fair.next() {
+		l.learn(f.active[0])
+		l.serve(f.active[0], failed)
+		made++
+	}
+	l.spent += processorTime() - before
+	for _, o := range l.drafts.inOrder {
+		o.Expires = l.now.Add(time.Hour)
+		l.book.Issue(o)
+		task := offers.Task{ID: offers.TaskID(o.ID), Resources: o.Unit}
+		acc := l.Accept(l.id, []offers.OfferID{o.ID}, []Draft{{Task: task}}, 0, func(offers.TaskID) bool { return false }, l.now)
+		l.running = append(l.running, acc.Launches[0].Ref())
+	}
+	return made
+}
+
+// end ends n tasks, here and there.
+func (l *load) end(n int) {
+	rnd := rand.New(rand.NewPCG(3, uint64(l.next)))
+	for range min(n, len(l.running)) {
+		i := rnd.IntN(len(l.running))
+		l.Ended(l.running[i])
+		l.running[i] = l.running[len(l.running)-1]
+		l.running = l.running[:len(l.running)-1]
+	}
+}
+
+// processorTime is what this process has used so far.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

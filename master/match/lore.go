@@ -1,0 +1,331 @@
+package match
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// lore is what was learned of the demands so far, class by class, and nothing
+// of what is still to come:
+//
+//	psi[x]  the thousandths of a device of which x are free that are expected
+//	        to be left after ten more demands of the sizes seen, each taking
+//	        its part where it fits: W0[x] = x, ten times
+//	        W[x] <- sum over sizes m of p(m) (m<=x ? W[x-m] : W[x])
+//	rho     0.95 * cpus asked beside devices / devices asked
+//	press   of an agent: the sum over the shapes of demand that it can host of
+//	        d/h (1-h), with d the shape's part of all that is asked of the
+//	        class, h the part of all devices that can host it
+//
+// Tables are made anew at the demands 1, 2, 4, 8, ... and then every 4,096;
+// before the first psi[x] is x and the rest nothing. What was seen fades:
+// counts are halved whenever they come to 65,536.
+//
+// Source: ALGORITHMS section 7; the fading is ours, so that a mix of demands
+// that changes is learned again.
+type lore struct {
+	seen, due float64
+	classes   map[string]*classLore
+	shapes    map[string]*shapeLore
+	inOrder   []*shapeLore // by first sight, so that sums are the same every time
+
+	kinds   *kinds       // that aligned was made for
+	aligned []*classLore // by class of kinds
+
+	epoch      uint64   // of the totals that groups was made for
+	attributes []string // likewise
+	groups     []*group // by first agent
+}
+
+// classLore is what is known of the demands for one class.
+type classLore struct {
+	sizes         [1001]float64 // seen, by thousandths of one device
+	cpus, devices float64       // asked together, in thousandths
+	psi           [1001]float64
+	rho           float64 // thousandths of a core per thousandth of a device; 0: unknown
+}
+
+// shapeLore is one shape of demand that asks for devices.
+type shapeLore struct {
+	key    string
+	spec   offers.Demand
+	weight float64 // units seen
+}
+
+const (
+	loreShapes   = 256   // that are told apart at a time
+	loreGroups   = 1024  // of agents; where there are more, none is spared
+	loreInterval = 4096  // demands between two tables, at most
+	loreFades    = 65536 // units that are remembered, at most
+	loreHorizon  = 10    // demands that psi looks ahead
+	loreRho      = 0.95
+)
+
+// learner is a strategy that wants to see every counted demand when it is
+// stated, whoever serves it, from the first on that it is to serve itself.
+type learner interface {
+	asked(m *Matcher, d *demand)
+}
+
+// asked takes note of a demand.
+func (l *lore) asked(m *Matcher, d *demand) {
+	l.align(m)
+	units := math.Min(float64(d.left), loreInterval)
+	l.seen += units
+	r := &d.spec.Resources
+	for i, class := range m.kinds.classes {
+		if ask, asked := r.Devices[class]; asked && m.devices[i] > 0 {
+			size := m.total[scalars+i] / m.devices[i]
+			milli := min(thousandths(ask.Bytes(size)/int64(ask.Count), size), 1000)
+			c := l.aligned[i]
+			c.sizes[milli] += units * float64(ask.Count)
+			c.cpus += units * float64(r.Amounts[offers.CPUs])
+			c.devices += units * float64(ask.Count) * float64(milli)
+		}
+	}
+	if len(r.Devices) > 0 {
+		l.sawShape(d, units)
+	}
+	if l.seen >= l.due {
+		l.due = l.seen + math.Min(math.Max(l.seen, 1), loreInterval)
+		l.learn(m)
+	}
+}
+
+// sawShape counts a shape. When there are too many, all counts fall by the least
+// of them, so that what is frequent stays.
+func (l *lore) sawShape(d *demand, units float64) {
+	s := l.shapes[d.key]
+	if s == nil {
+		s = &shapeLore{key: d.key, spec: d.spec}
+		l.shapes[d.key] = s
+		l.inOrder = append(l.inOrder, s)
+	}
+	s.weight += units
+	if len(l.inOrder) > loreShapes {
+		least := slices.MinFunc(l.inOrder, func(a, b *shapeLore) int { return cmp.Compare(a.weight, b.weight) }).weight
+		l.inOrder = slices.DeleteFunc(l.inOrder, func(s *shapeLore) bool {
+			s.weight -= least
+			if s.weight <= 0 {
+				delete(l.shapes, s.key)
+			}
+			return s.weight <= 0
+		})
+	}
+}
+
+// align brings aligned into the order of the matcher's present classes.
+func (l *lore) align(m *Matcher) {
+	if l.kinds == m.kinds {
+		return
+	}
+	if l.classes == nil {
+		l.classes, l.shapes = map[string]*classLore{}, map[string]*shapeLore{}
+	}
+	l.kinds, l.aligned = m.kinds, nil
+	for _, name := range m.kinds.classes {
+		c := l.classes[name]
+		if c == nil {
+			c = &classLore{}
+			for x := range c.psi {
+				c.psi[x] = float64(x)
+			}
+			l.classes[name] = c
+		}
+		l.aligned = append(l.aligned, c)
+	}
+}
+
+// learn makes the tables anew.
+func (l *lore) learn(m *Matcher) {
+	fade := l.seen > loreFades
+	for _, c := range l.aligned {
+		if fade {
+			c.fade()
+		}
+		c.learn()
+	}
+	if fade {
+		l.due -= l.seen / 2
+		l.seen /= 2
+		for _, s := range l.inOrder {
+			s.weight /= 2
+		}
+	}
+	l.learnPress(m)
+}
+
+func (c *classLore) fade() {
+	for m := range c.sizes {
+		c.sizes[m] /= 2
+	}
+	c.cpus /= 2
+	c.devices /= 2
+}
+
+func (c *classLore) learn() {
+	var sum float64
+	var sizes []int
+	for m, n := range c.sizes {
+		if n > 0 {
+			sizes = append(sizes, m)
+			sum += n
+		}
+	}
+	if sum == 0 {
+		return
+	}
+	if c.rho = 0; c.devices > 0 {
+		c.rho = loreRho * c.cpus / c.devices
+	}
+	var now, next [1001]float64
+	for x := range now {
+		now[x] = float64(x)
+	}
+	for range loreHorizon {
+		for x := range now {
+			w := 0.0
+			for _, m := range sizes {
+				if m <= x {
+					w += c.sizes[m] / sum * now[x-m]
+				} else {
+					w += c.sizes[m] / sum * now[x]
+				}
+			}
+			next[x] = w
+		}
+		now = next
+	}
+	c.psi = now
+}
+
+// group is the agents that can host the same shapes.
+type group struct {
+	one     *agent
+	members int
+	press   []float64 // by class; shared by the members
+}
+
+// learnPress gives every group of agents its press.
+func (l *lore) learnPress(m *Matcher) {
+	l.group(m)
+	for i, name := range m.kinds.classes {
+		var all, asked float64
+		for _, g := range l.groups {
+			g.press[i] = 0
+			all += g.devices(i)
+		}
+		if all == 0 || m.devices[i] == 0 || len(l.groups) > loreGroups {
+			continue
+		}
+		size := m.total[scalars+i] / m.devices[i]
+		for _, s := range l.inOrder {
+			asked += s.bytes(name, size)
+		}
+		for _, s := range l.inOrder {
+			if part := s.bytes(name, size) / asked; part > 0 {
+				s.press(i, part, l.groups, all)
+			}
+		}
+	}
+}
+
+// press adds what the shape, that asks for a part of class i, presses on those
+// that can host it.
+func (s *shapeLore) press(i int, part float64, groups []*group, all float64) {
+	hosts := make([]bool, len(groups))
+	var h float64
+	for n, g := range groups {
+		if hosts[n] = s.fits(g.one); hosts[n] {
+			h += g.devices(i) / all
+		}
+	}
+	for n, g := range groups {
+		if hosts[n] && h > 0 {
+			g.press[i] += part / h * (1 - h)
+		}
+	}
+}
+
+// devices returns how many devices of a class the group has.
+func (g *group) devices(class int) float64 {
+	if c := g.one.classes[class]; c != nil {
+		return float64(len(c.Devices) * g.members)
+	}
+	return 0
+}
+
+// bytes returns how much of a class, of devices of that size, was asked for in
+// this shape.
+func (s *shapeLore) bytes(class string, size int64) float64 {
+	ask, asked := s.spec.Resources.Devices[class]
+	if !asked {
+		return 0
+	}
+	return s.weight * float64(ask.Bytes(size))
+}
+
+// fits reports whether an agent could ever host the shape.
+func (s *shapeLore) fits(a *agent) bool {
+	return offers.NewRoom(a.info.Total).Short(s.spec.Resources) == "" && meets(&demand{spec: s.spec}, a)
+}
+
+// group sorts the agents that are offered by what they have and by the
+// attributes that the shapes ask for, unless nothing has changed since.
+func (l *lore) group(m *Matcher) {
+	attributes := l.asking()
+	if l.epoch == m.epoch && slices.Equal(attributes, l.attributes) {
+		return
+	}
+	l.epoch, l.attributes, l.groups = m.epoch, attributes, nil
+	byKey := map[string]*group{}
+	var key []byte
+	for _, a := range m.bySlot {
+		if a == nil {
+			continue
+		}
+		key = a.sort(key[:0], attributes)
+		g := byKey[string(key)]
+		if g == nil {
+			g = &group{one: a, press: make([]float64, len(m.kinds.classes))}
+			byKey[string(key)] = g
+			l.groups = append(l.groups, g)
+		}
+		g.members++
+		a.press = g.press
+	}
+}
+
+// sort appends what makes agents equal in the eyes of a shape.
+func (a *agent) sort(key []byte, attributes []string) []byte {
+	for k, n := range a.total {
+		key = append(strconv.AppendInt(key, n, 36), ' ')
+		if k >= scalars && a.classes[k-scalars] != nil {
+			key = append(strconv.AppendInt(key, int64(len(a.classes[k-scalars].Devices)), 36), ' ')
+		}
+	}
+	for _, name := range attributes {
+		value, _ := a.info.Attribute(name)
+		key = append(append(key, 0), value...)
+	}
+	return key
+}
+
+// asking are the attributes that shapes ask for, each once. One that names a
+// single agent would make a group of each, and is left out.
+func (l *lore) asking() []string {
+	var out []string
+	for _, s := range l.inOrder {
+		for i := range s.spec.Constraints {
+			name := s.spec.Constraints[i].Attribute()
+			if name != "host" && name != "name" && name != "id" && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}

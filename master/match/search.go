@@ -1,0 +1,253 @@
+package match
+
+import (
+	"slices"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/rings"
+)
+
+// search is one question: where can a unit of a demand go? There is one per
+// matcher, used again and again, so that asking allocates nothing.
+type search struct {
+	m    *Matcher
+	d    *demand
+	head []int64 // by fair kind, the most that fair share and quotas leave; not below nothing
+
+	// Of the latest agent that suited, and after find of the one that was found.
+	latest  *agent
+	take    []int64 // by fair kind, what it would give
+	devices []int   // by ask of a counted demand, which it would bind, or the first of several
+
+	quota   bool // some agent had room that a quota forbade
+	refused bool // some agent was passed over because the framework refused it
+}
+
+// found is the outcome of a search: an agent and what one unit (or, for a
+// whole-agent demand, the offer) would hold there, or why there is none.
+type found struct {
+	agent   *agent
+	holding offers.Holding
+	ring    offers.RingRef
+	quota   bool // a quota stopped it, not the room
+	refused bool // some agent was passed over because the framework refused it
+}
+
+// find asks the demand's strategy for an agent.
+func (m *Matcher) find(d *demand) found {
+	if d.column < 0 {
+		return found{}
+	}
+	s := &m.search
+	s.m, s.d, s.latest, s.quota, s.refused = m, d, nil, false, false
+	m.fair.headroom(d.owner.node, m.free, s.head)
+	if stop := s.overHeadroom(); stop >= 0 {
+		return found{quota: d.spec.Resources.Amounts[stop] <= m.free[stop]}
+	}
+	for k, n := range s.head {
+		s.head[k] = max(n, 0) // kinds of which nothing is asked never stop a demand
+	}
+	a := d.placer.choose(s)
+	if a == nil {
+		return found{quota: s.quota, refused: s.refused}
+	}
+	if s.latest != a {
+		s.suits(a)
+	}
+	column := rings.Kind(d.column)
+	return found{agent: a, holding: s.holding(a), ring: offers.RingRef{
+		Resource: m.kinds.columnName(d.column), Index: m.index.Ring(column, a.columns[d.column]),
+	}}
+}
+
+// overHeadroom returns the first scalar kind of which one unit asks more than
+// the headroom, or -1; devices are looked at once it is known which they are.
+func (s *search) overHeadroom() int {
+	for k, n := range s.d.spec.Resources.Amounts {
+		if n > 0 && n > s.head[k] {
+			return k
+		}
+	}
+	return -1
+}
+
+// suits reports whether an agent that has enough of every column can be
+// offered.
+func (s *search) suits(a *agent) bool {
+	d := s.d
+	switch {
+	case !meets(d, a):
+		return false
+	case len(d.spec.Resources.Ports) > 0 && !d.spec.Resources.Ports.Within(a.room.FreePorts()):
+		return false
+	case d.counted() && !s.binds(a), !d.counted() && !s.leaves(a):
+		return false
+	}
+	s.latest = a
+	if len(d.owner.refused) > 0 && d.owner.hidden(a.info.ID, s.take) {
+		s.refused = true
+		return false
+	}
+	return true
+}
+
+func meets(d *demand, a *agent) bool {
+	for i := range d.spec.Constraints {
+		if !d.spec.Constraints[i].Met(&a.info.Agent) {
+			return false
+		}
+	}
+	return true
+}
+
+// binds reports whether the devices of one unit are there and within the
+// headroom.
+func (s *search) binds(a *agent) bool {
+	copy(s.take, s.d.spec.Resources.Amounts[:])
+	clear(s.take[scalars:])
+	s.devices = s.devices[:0]
+	for _, want := range s.d.asks {
+		device, bytes, ok := want.binds(s.d, a)
+		if !ok {
+			return false
+		}
+		s.devices = append(s.devices, device)
+		k := scalars + want.class
+		if bytes > s.head[k] {
+			s.quota = true
+			return false
+		}
+		s.take[k] = bytes
+	}
+	return true
+}
+
+// classAsk is what a demand asks of one class.
+type classAsk struct {
+	class int // position in kinds
+	ask   offers.DeviceAsk
+}
+
+// binds returns the device that the ask would bind on an agent, or the first of
+// several, and how many bytes it would take in all; false when it does not fit
+// there.
+func (w *classAsk) binds(d *demand, a *agent) (device int, bytes int64, ok bool) {
+	c := a.classes[w.class]
+	if c == nil {
+		return 0, 0, false
+	}
+	if w.ask.Count == 1 {
+		if device, ok = c.Best(w.ask, d.policy(a, c.Name)); ok {
+			bytes = w.ask.Bytes(c.Devices[device].Capacity)
+		}
+		return device, bytes, ok
+	}
+	if !c.Fits(w.ask) {
+		return 0, 0, false
+	}
+	if w.ask.Whole() && alike(c.Devices) {
+		return 0, w.ask.Bytes(c.Devices[0].Capacity), true
+	}
+	grants, ok := c.Bind(w.ask, d.policy(a, c.Name))
+	for _, g := range grants {
+		bytes += g.Memory
+	}
+	if ok {
+		device = grants[0].Index
+	}
+	return device, bytes, ok
+}
+
+func alike(devices []offers.Device) bool {
+	for i := range devices {
+		if devices[i].Capacity != devices[0].Capacity {
+			return false
+		}
+	}
+	return true
+}
+
+// leaves reports whether what the headroom allows of an agent's rest is still
+// what a whole-agent demand calls worth offering.
+func (s *search) leaves(a *agent) bool {
+	h := s.cut(a.room.Rest())
+	if h.Zero() || offers.Inside(a.room.Total(), h).Short(s.d.spec.Resources) != "" {
+		s.quota = s.quota || a.room.Short(s.d.spec.Resources) == ""
+		return false
+	}
+	s.m.kinds.amounts(&h, s.take)
+	return true
+}
+
+// cut returns the part of a holding that the headroom allows.
+func (s *search) cut(h offers.Holding) offers.Holding {
+	for k := range h.Amounts {
+		h.Amounts[k] = min(h.Amounts[k], s.head[k])
+	}
+	for class, grants := range h.Devices {
+		left := s.head[scalars+s.m.kinds.class(class)]
+		h.Devices[class] = slices.DeleteFunc(grants, func(g offers.Grant) bool {
+			if g.Memory > left {
+				return true
+			}
+			left -= g.Memory
+			return false
+		})
+		if len(h.Devices[class]) == 0 {
+			delete(h.Devices, class)
+		}
+	}
+	return h
+}
+
+// holding returns what the demand would hold on the latest agent that suited.
+func (s *search) holding(a *agent) offers.Holding {
+	d := s.d
+	if !d.counted() {
+		return s.cut(a.room.Rest())
+	}
+	h := offers.Holding{Amounts: d.spec.Resources.Amounts, Ports: d.spec.Resources.Ports}
+	if len(d.asks) > 0 {
+		h.Devices = make(map[string][]offers.Grant, len(d.asks))
+	}
+	for n, want := range d.asks {
+		c := a.classes[want.class]
+		if want.ask.Count > 1 {
+			h.Devices[c.Name], _ = c.Bind(want.ask, d.policy(a, c.Name))
+			continue
+		}
+		h.Devices[c.Name] = []offers.Grant{c.Grant(s.devices[n], want.ask)}
+	}
+	return h
+}
+
+// policy returns how the devices of d are chosen of a class on a.
+func (d *demand) policy(a *agent, class string) offers.Policy {
+	if p := d.spec.DevicePolicy; p != "" {
+		return p
+	}
+	return a.info.Policy(class)
+}
+
+// stoppedBy names the kind that keeps d waiting: the first of which no agent
+// alone has enough, or else the kind it was looked up in.
+func (m *Matcher) stoppedBy(d *demand) string {
+	if d.column < 0 {
+		for class, ask := range d.spec.Resources.Devices {
+			if m.kinds.class(class) < 0 {
+				return offers.KindOf(class, ask)
+			}
+		}
+	}
+	for c, n := range d.need {
+		if n == 0 {
+			continue
+		}
+		alone := make([]int64, len(d.need))
+		alone[c] = n
+		if _, ok := m.index.Closest(rings.Kind(c), alone); !ok {
+			return m.kinds.columnName(c)
+		}
+	}
+	return m.kinds.columnName(max(d.column, 0))
+}

@@ -1,0 +1,63 @@
+package match
+
+import (
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// strategy chooses the agent for one unit of a demand, or for the offer of a
+// whole agent; nil when none suits. It sees agents only through the search,
+// which lets pass what fits, meets the constraints, is not refused and stays
+// within fair share and quotas. So whatever a strategy prefers, whose turn it
+// is and what may be given are not its business.
+//
+// What it looks at is an agent's record at one moment (see [Matcher.moved]),
+// nothing that an earlier search has left behind.
+type strategy interface {
+	choose(s *search) *agent
+}
+
+// placer is a strategy under its name.
+type placer struct {
+	strategy
+	name     offers.Placement
+	searches uint64 // that it was asked
+}
+
+// newPlacers returns one of each known strategy.
+func newPlacers() map[offers.Placement]*placer {
+	all := map[offers.Placement]strategy{
+		offers.Rings: gradientRings{},
+		offers.Waste: &waste{},
+	}
+	out := make(map[offers.Placement]*placer, len(all))
+	for name, s := range all {
+		out[name] = &placer{strategy: s, name: name}
+	}
+	return out
+}
+
+// learn shows a new demand to the strategy that learns, once one is asked for.
+func (m *Matcher) learn(d *demand) {
+	if l, learns := m.placerOf(d).strategy.(learner); learns {
+		m.learner = l
+	}
+	if m.learner != nil && d.counted() {
+		m.learner.asked(m, d)
+	}
+}
+
+// placerOf returns who places a demand: the strategy that it names, or that
+// its role does, or the nearest role above it that names one, or the master.
+func (m *Matcher) placerOf(d *demand) *placer {
+	name := d.spec.Placement
+	for role := d.owner.role; name == "" && role != ""; role = role.Parent() {
+		name = m.roles[role].Placement
+	}
+	if name == "" {
+		name = m.config.Placement
+	}
+	if name == "" {
+		name = offers.Rings
+	}
+	return m.placers[name]
+}

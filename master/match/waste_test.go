@@ -1,0 +1,128 @@
+package match
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// teach shows a strategy demands that nobody serves.
+func teach(b *bench, w *waste, times int, texts ...string) {
+	b.Helper()
+	for range times {
+		for _, text := range texts {
+			var d offers.Demand
+			if err := d.UnmarshalJSON([]byte(text)); err != nil {
+				b.Fatal(err)
+			}
+			w.asked(b.Matcher, &demand{spec: d, left: *d.Count, key: shapeKey(&d)})
+		}
+	}
+}
+
+func (b *bench) waste() *waste { return b.placers[offers.Waste].strategy.(*waste) }
+
+// TestWasteGolden is the golden case of the strategy's docstring.
+func TestWasteGolden(t *testing.T) {
+	b := newBench(t, Config{})
+	f := b.framework("f", "default")
+	for name, taken := range map[string]string{"190": "810", "540": "460", "600": "400"} {
+		b.agent(name, `{"cpus":8,"devices":{"gpu":{"ids":["g0"],"capacity":[1000]}}}`)
+		b.demand(f, `{"id":"fill `+name+`","count":1,"constraints":["name==`+name+`"],"resources":{"devices":{"gpu":{"memory":`+taken+`}}}}`)
+		b.offered()
+	}
+	small := `"count":1,"placement":"waste","resources":{"devices":{"gpu":{"memory":190}}}}`
+	teach(b, b.waste(), 8, `{"id":"a",`+small, `{"id":"b","count":1,"resources":{"devices":{"gpu":{"memory":600}}}}`)
+	for i, want := range []string{"[190]", "[540]", "[540]", "[600]"} {
+		b.demand(f, fmt.Sprint(`{"id":"`, i, `",`, small))
+		if got := b.places(); got != want {
+			t.Errorf("190 thousandths are offered on %s, want %s", got, want)
+		}
+	}
+}
+
+// TestPsi: with one size seen, what is left of a device after ten demands of
+// it is the remainder of a division.
+func TestPsi(t *testing.T) {
+	c := classLore{}
+	c.sizes[300] = 5
+	c.learn()
+	for x, got := range c.psi {
+		if want := float64(x % 300); got != want {
+			t.Fatalf("psi[%d] is %v, want %v", x, got, want)
+		}
+	}
+	c = classLore{}
+	c.sizes[500], c.sizes[1000] = 1, 1
+	c.learn()
+	if half := math.Pow(0.5, loreHorizon); c.psi[500] != 500*half || c.psi[499] != 499 {
+		t.Errorf("psi[500] is %v and psi[499] %v, want %v and 499", c.psi[500], c.psi[499], 500*half)
+	}
+}
+
+// TestPressSparesTheScarce: whole-device demands leave the one agent with a
+// model that others ask for to those others, once they were seen.
+func TestPressSparesTheScarce(t *testing.T) {
+	b := newBench(t, Config{})
+	device := `"devices":{"gpu":{"ids":["g0"],"capacity":[1000]}}`
+	b.agentWith("scarce", `{"cpus":8,`+device+`}`, map[string]string{"model": "B"})
+	b.agentWith("plain", `{"cpus":8.2,`+device+`}`, map[string]string{"model": "A"})
+	f := b.framework("f", "default")
+	any := `"count":1,"placement":"waste","resources":{"cpus":1,"devices":{"gpu":{"count":1}}}}`
+	b.demand(f, `{"id":"first",`+any)
+	if got := b.places(); got != "[scarce]" {
+		t.Fatalf("the first goes to %s, want [scarce], which is left fuller", got)
+	}
+	b.demand(f, `{"id":"first","count":0,"resources":{}}`)
+	teach(b, b.waste(), 4, `{"id":"a","count":1,"constraints":["model==B"],"resources":{"cpus":1,"devices":{"gpu":{"count":1}}}}`)
+	b.demand(f, `{"id":"second",`+any)
+	if got := b.places(); got != "[plain]" {
+		t.Fatalf("the second goes to %s, want [plain]", got)
+	}
+}
+
+// TestLackKeepsCPUsBesideDevices: of two agents whose device is equally free a
+// demand with few cpus takes the one that has few left.
+func TestLackKeepsCPUsBesideDevices(t *testing.T) {
+	b := newBench(t, Config{})
+	gpus := `"devices":{"gpu":{"ids":["g0","g1"],"capacity":[1000,1000]}}`
+	b.agent("many", `{"cpus":16,`+gpus+`}`)
+	b.agent("few", `{"cpus":20,`+gpus+`}`)
+	f := b.framework("f", "default")
+	b.demand(f, `{"id":"fill","count":1,"constraints":["name==few"],"resources":{"cpus":14}}`)
+	b.demand(f, `{"id":"fill 2","count":1,"constraints":["name==many"],"resources":{"mem":0,"cpus":0.1}}`)
+	b.offered()
+	teach(b, b.waste(), 8, `{"id":"a","count":1,"resources":{"cpus":8,"devices":{"gpu":{"count":1}}}}`)
+	b.demand(f, `{"id":"d","count":1,"placement":"waste","resources":{"cpus":1,"devices":{"gpu":{"count":1}}}}`)
+	if got := b.places(); got != "[few]" {
+		t.Fatalf("one cpu beside a device is offered on %s, want [few]: the other can still serve two of eight", got)
+	}
+}
+
+// TestLoreIsBounded: shapes without end are told apart up to a limit, what was
+// seen most stays, and counts fade.
+func TestLoreIsBounded(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a", `{"cpus":8,"devices":{"gpu":{"ids":["g0"],"capacity":[1000]}}}`)
+	w := b.waste()
+	frequent := `{"id":"a","count":50,"resources":{"cpus":1,"devices":{"gpu":{"memory":500}}}}`
+	teach(b, w, 20, frequent)
+	one := 1
+	for i := range 3 * loreShapes {
+		d := offers.Demand{ID: "x", Count: &one}
+		d.Resources.Amounts[offers.CPUs] = int64(i + 1)
+		d.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1}}
+		w.asked(b.Matcher, &demand{spec: d, left: 1, key: shapeKey(&d)})
+	}
+	if n := len(w.inOrder); n > loreShapes || n != len(w.shapes) || w.inOrder[0].weight < 900 {
+		t.Errorf("%d shapes are known, %d by key, the first with %v", n, len(w.shapes), w.inOrder[0].weight)
+	}
+	for range 2 * loreFades / loreInterval {
+		teach(b, w, 1, `{"id":"a","count":100000,"resources":{"cpus":1,"devices":{"gpu":{"memory":500}}}}`)
+	}
+	if w.seen > loreFades || w.aligned[0].sizes[500] > loreFades {
+		t.Errorf("%v units are remembered, %v of one size", w.seen, w.aligned[0].sizes[500])
+	}
+}

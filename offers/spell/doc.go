@@ -1,0 +1,49 @@
+// Package spell finds the word that a mistyped one was probably meant to be,
+// for refusals that say "did you mean". It is pure and knows no words itself.
+package spell
+
+import "strings"
+
+// Nearest returns the known word that word was probably meant to be, or "":
+// the one with the fewest different letters, at most a third of the word's and
+// one more, or else the first that begins with it.
+func Nearest(word string, known []string) string {
+	best, least := "", 1+len(word)/3
+	for _, k := range known {
+		if d := distance(word, k); d <= least && len(k) > 1 {
+			if d < least || best == "" {
+				best, least = k, d
+			}
+		}
+	}
+	if best == "" && len(word) >= 3 {
+		for _, k := range known {
+			if strings.HasPrefix(k, word) {
+				return k
+			}
+		}
+	}
+	return best
+}
+
+// distance counts the insertions, deletions and replacements of bytes between
+// two words (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,16 @@
+package spell_test
+
+import (
+	"testing"
+
+	"github.com/ringmaster-project/ringmaster/offers/spell"
+)
+
+func TestNearest(t *testing.T) {
+	known := []string{"status", "masters", "agents", "tasks", "run", "role", "roles"}
+	for word, want := range map[string]string{"statsu": "status", "agent": "agents", "tsks": "tasks", "quux": "", "mas": "masters", "rn": "run"} {
+		if got := spell.Nearest(word, known); got != want {
+			t.Errorf("nearest to %s is %q, want %q", word, got, want)
+		}
+	}
+}
