@@ -46,9 +46,31 @@ func (c *Core) devicesReported(s *Agent, m *wire.Usage) {
 			refuse(s.peer, offers.Errorf(offers.BadMessage, "usage: %.64s: %s", name, err), "")
 			continue
 		}
-		uses[name] = match.Use{Used: used, Unit: class.Unit, Unwell: class.Unwell}
+		uses[name] = match.Use{Used: used, Unit: class.Unit, Unwell: told(class.Unwell, len(used))}
 	}
 	c.match.DevicesReported(s.id, uses)
+}
+
+// maxWhy bounds a sentence that is shown.
+const maxWhy = 256
+
+// told returns why devices are unwell, as it can be shown, of those there are.
+func told(unwell map[int]string, devices int) map[int]string {
+	var out map[int]string
+	for i := range devices {
+		why, there := unwell[i]
+		if !there {
+			continue
+		}
+		if why == "" || len(why) > maxWhy || !offers.Printable(why) {
+			why = "its agent does not say why"
+		}
+		if out == nil {
+			out = map[int]string{}
+		}
+		out[i] = why
+	}
+	return out
 }
 
 // bound takes the devices that an agent says it has bound for a task.
