@@ -1,5 +1,5 @@
 # Needs Go and make. git, where it is there, only names the version; a C
-# compiler is needed for the race detector alone.
+# compiler is needed for the race detector, and to see NVIDIA's devices.
 
 GO           ?= go
 FUZZTIME     ?= 5s
@@ -22,10 +22,10 @@ SHIM    := agent/process/shim
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
-build: shim ## build bin/ringmaster and the example framework bin/treecount
+build: shim nvidia ## build bin/ringmaster and the example framework bin/treecount
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ringmaster ./cli/ringmaster
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/treecount ./framework/example/treecount
 
@@ -33,6 +33,18 @@ build: shim ## build bin/ringmaster and the example framework bin/treecount
 .PHONY: shim
 shim:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(SHIM)/embedded/shim ./$(SHIM)
+
+# The program that asks NVIDIA's driver; the agent embeds it, and runs it where
+# that driver is. Its library is loaded when it is asked, so what a driver lacks
+# must be bound late.
+HELPER := agent/discovery/embedded/helper
+.PHONY: nvidia
+nvidia:
+	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v $$($(GO) env CC) >/dev/null; then \
+		CGO_ENABLED=1 $(GO) build -trimpath -ldflags '-s -w -extldflags=-Wl,-z,lazy' -o $(HELPER) ./agent/discovery/nvidia/helper; \
+	else \
+		rm -f $(HELPER); echo "no C compiler is here: this build can't see NVIDIA's devices"; \
+	fi
 
 .PHONY: run
 run: build ## a cluster of one with real work in it, which stays up
@@ -50,6 +62,10 @@ test: shim ## run all tests; what needs root or Docker runs where they are
 .PHONY: race
 race: ## run all tests under the race detector
 	@$(MAKE) --no-print-directory test GOFLAGS_TEST='-race $(GOFLAGS_TEST)'
+
+.PHONY: test-gpu
+test-gpu: ## run the tests that want a real GPU, where NVIDIA's driver is
+	$(GO) test -v -count 1 -run '^TestRealGPU' ./agent
 
 .PHONY: fmt
 fmt: ## say which files are not formatted
@@ -104,4 +120,4 @@ cover: shim ## measure what the tests cover, into bin/cover.out
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin $(SHIM)/embedded/shim
+	rm -rf bin $(SHIM)/embedded/shim $(HELPER)

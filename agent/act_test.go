@@ -50,7 +50,7 @@ func TestNothingIsDoneThatIsNotWrittenDown(t *testing.T) {
 // discovery gave it, or by its id where that is one.
 func TestDevicesOfContainers(t *testing.T) {
 	total := offers.Inventory{Classes: []offers.DeviceClass{{Name: "gpu", Devices: []offers.Device{
-		{ID: "GPU-1", Capacity: 1, Attributes: map[string]string{"cdi": "nvidia.com/gpu=0"}}, {ID: "GPU-2", Capacity: 1}, {ID: "amd.com/gpu=card-3", Capacity: 1},
+		{ID: "GPU-1", Capacity: 1, CDI: "nvidia.com/gpu=0"}, {ID: "GPU-2", Capacity: 1}, {ID: "amd.com/gpu=card-3", Capacity: 1},
 	}}}}
 	x := &containers{agent: &Agent{self: offers.Agent{Total: total}}}
 	l := tasks.Launch{LaunchTask: wire.LaunchTask{Holding: offers.Holding{Devices: map[string][]offers.Grant{
@@ -58,5 +58,26 @@ func TestDevicesOfContainers(t *testing.T) {
 	}}}}
 	if got := x.devices(l); !slices.Equal(got, []string{"amd.com/gpu=card-3", "nvidia.com/gpu=0"}) {
 		t.Errorf("handed over are %q", got)
+	}
+}
+
+// TestOwners: a process is a task's by the shim above it, or by the container in
+// its cgroups, and else nobody's.
+func TestOwners(t *testing.T) {
+	shim, container := offers.TaskRef{Framework: "f", Task: "shim"}, offers.TaskRef{Framework: "f", Task: "container"}
+	o := owners{map[int]offers.TaskRef{40: shim}, map[string]offers.TaskRef{"c0ffee": container}}
+	for _, row := range []struct {
+		from origin
+		want offers.TaskRef
+	}{
+		{origin{above: []int{42, 41, 40, 7}, groups: "0::/init.scope\n"}, shim},
+		{origin{above: []int{42, 7}, groups: "4:memory:/docker/c0ffee\n0::/\n"}, container},
+		{origin{above: []int{42, 7}, groups: "0::/system.slice/docker-c0ffee.scope\n"}, container},
+		{origin{above: []int{42, 7}, groups: "0::/docker/beef\n"}, offers.TaskRef{}},
+		{origin{}, offers.TaskRef{}},
+	} {
+		if got, ours := o.of(row.from); got != row.want || ours != (row.want != offers.TaskRef{}) {
+			t.Errorf("%+v is of %v, want %v", row.from, got, row.want)
+		}
 	}
 }

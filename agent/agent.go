@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,9 +18,11 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent/artifact"
 	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
+	"github.com/ringmaster-project/ringmaster/agent/discovery"
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
 	"github.com/ringmaster-project/ringmaster/agent/isolation"
 	"github.com/ringmaster-project/ringmaster/agent/limits"
+	"github.com/ringmaster-project/ringmaster/agent/mps"
 	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/sandbox"
@@ -33,7 +36,6 @@ type Agent struct {
 	// static after Open
 	config     Config
 	log        hclog.Logger
-	self       offers.Agent // without its id
 	listener   net.Listener
 	lock       *os.File
 	limits     *limits.Limits
@@ -43,7 +45,12 @@ type Agent struct {
 	refusals   tasks.Refusals
 	artifacts  *artifact.Store
 	sandboxes  *sandbox.Store
-	adopted    []tasks.Known // whose shims and containers are to be found again
+	declared   inventory.Declared
+	own        map[string]string // what the agent says of itself but for what sources of devices find
+	hidesGPUs  bool              // from tasks that hold none: GPUs are looked for
+	shares     bool              // tasks may share GPUs through the driver
+	sharing    *mps.Service      // nil where they can't
+	adopted    []tasks.Known     // whose shims and containers are to be found again
 
 	// shared
 	inbox      chan func()     // what the loop is to do; senders wait for it
@@ -57,6 +64,9 @@ type Agent struct {
 	keptWhole  sync.Once // the warning that logs are not kept short
 
 	// owned by the loop
+	self      offers.Agent // without its id
+	sources   []*source
+	census    discovery.Census
 	store     *checkpoint.Store
 	machine   *tasks.Machine
 	running   map[offers.TaskRef]*supervisor
@@ -87,6 +97,9 @@ func Open(c Config) (*Agent, error) {
 	}
 	a.life, a.end = context.WithCancelCause(context.Background())
 	if err := a.setUp(); err != nil {
+		a.end(err)
+		close(a.stopped)
+		a.work.Wait()
 		a.release()
 		return nil, fmt.Errorf("agent: %w", err)
 	}
@@ -106,11 +119,11 @@ func (a *Agent) setUp() error {
 	if err := a.lockFolder(); err != nil {
 		return err
 	}
-	declared, err := inventory.Parse(a.config.Resources)
-	if err != nil {
+	if a.declared, err = inventory.Parse(a.config.Resources); err != nil {
 		return err
 	}
-	total, err := declared.Complete(dir)
+	a.discover()
+	total, err := a.declared.Complete(dir, a.census.Classes())
 	if err != nil {
 		return fmt.Errorf("resources: %w", err)
 	}
@@ -136,6 +149,11 @@ func (a *Agent) setUp() error {
 		return err
 	}
 	if err := a.chooseExecutors(); err != nil {
+		return err
+	}
+	a.own = maps.Clone(a.self.Attributes)
+	a.self.Attributes = a.allAttributes()
+	if err := a.self.Validate(); err != nil {
 		return err
 	}
 	return a.recover(time.Now())

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -24,6 +25,8 @@ type Config struct {
 	HTTP             string                   // where it serves its sandboxes; "" means 127.0.0.1:0
 	Resources        string                   // declared, see agent/inventory; what is not named is detected
 	Attributes       map[string]string        // what constraints see
+	NVIDIA           string                   // path of a program that asks NVIDIA's driver; "" means the embedded one, where that driver is
+	DevicePlugins    []string                 // programs that find devices, see agent/discovery
 	Policies         map[string]offers.Policy // how devices are bound, by class; "" for all
 	Version          string                   // of the program
 	Shim             string                   // path of a shim program; "" means the embedded one
@@ -60,6 +63,11 @@ func (c *Config) validate() error {
 	for _, m := range c.Masters {
 		if _, _, err := net.SplitHostPort(m); err != nil {
 			return fmt.Errorf("masters: %.100q is not host:port", m)
+		}
+	}
+	for _, path := range c.DevicePlugins {
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("device_plugins: %.100q is not an absolute path", path)
 		}
 	}
 	for class, p := range c.Policies {

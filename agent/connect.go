@@ -104,7 +104,7 @@ func (a *Agent) register() {
 	a.attempt.Number++
 	attempt := a.attempt
 	a.send(&wire.RegisterAgent{
-		Agent: self, Sequence: sequence, Tasks: list, Attempt: &attempt,
+		Agent: self, Sequence: sequence, Usage: a.usage(), Tasks: list, Attempt: &attempt,
 		Have: meta.Have, Next: meta.Next, Doubt: meta.Doubt != "",
 	})
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -75,17 +76,13 @@ func publish(l tasks.Launch) map[offers.ContainerPort]uint16 {
 	return out
 }
 
-// devices returns the CDI names of what a task holds. A device has one in its
-// attribute cdi or as its id; of others the task learns by its environment.
+// devices returns the CDI names of what a task holds. Sources of devices tell
+// them, or the id is one; of others the task learns by its environment.
 func (x *containers) devices(l tasks.Launch) []string {
 	var names []string
 	for class, grants := range l.Holding.Devices {
-		devices := x.agent.self.Total.Class(class)
 		for _, g := range grants {
-			name := g.ID
-			if g.Index < len(devices) && devices[g.Index].Attributes["cdi"] != "" {
-				name = devices[g.Index].Attributes["cdi"]
-			}
+			name := cmp.Or(x.agent.device(class, g).CDI, g.ID)
 			if parser.IsQualifiedName(name) {
 				names = append(names, name)
 			}

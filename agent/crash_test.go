@@ -39,7 +39,7 @@ func runAsAgent(arguments string) error {
 	}
 	a, err := agent.Open(agent.Config{
 		Name: "a", DataDir: fields[0], DockerSocket: socket, Masters: []string{fields[1]}, Shim: fields[2], CgroupRoot: "ringmaster-test", RuntimeDir: filepath.Dir(fields[0]),
-		Resources: "cpus=100,mem=4GiB,disk=10GiB", Door: d, Logger: hclog.NewNullLogger(),
+		Resources: "cpus=100,mem=4GiB,disk=10GiB,gpu=4x1GiB", Door: d, Logger: hclog.NewNullLogger(),
 	})
 	if err != nil {
 		return err

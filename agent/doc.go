@@ -19,14 +19,16 @@
 // Goroutines, all waited for by Run: the loop, one connector (dials and reads
 // the master), one HTTP server for sandboxes, one collector of old sandboxes,
 // one watcher of the others, one that removes containers which an engine that
-// was away has left, and one supervisor a task, parked until that has ended. When
+// was away has left, one for each source of devices (from Open on), and one
+// supervisor a task, parked until that has ended. When
 // Run returns, tasks go on under their shims and in their containers, and the
 // next run finds them, unless the configuration says that the agent ends its
 // own.
 //
 // Neighbours: agent/seek finds the master that leads, offers/wire carries the
-// protocol, offers/door decides who may read; agent/inventory, agent/limits,
-// agent/process, agent/docker, agent/artifact, agent/health, agent/sandbox and
-// agent/checkpoint each do one thing for this package and do not know it.
-// agent/simulated runs the same machine without a host.
+// protocol, offers/door decides who may read; agent/inventory, agent/discovery
+// and agent/mps (devices), agent/limits, agent/process, agent/docker,
+// agent/artifact, agent/health, agent/sandbox and agent/checkpoint each do one
+// thing for this package and do not know it. agent/simulated runs the same
+// machine without a host.
 package agent

@@ -103,8 +103,9 @@ func environment(l tasks.Launch, agent offers.AgentID, sandbox string, defaults 
 			ids[i], visible[i] = g.ID, cudaName(g)
 		}
 		vars["RINGMASTER_DEVICES_"+strings.ToUpper(strings.ReplaceAll(class, "-", "_"))] = strings.Join(ids, ",")
-		if class == "gpu" {
+		if class == gpuClass {
 			vars["CUDA_VISIBLE_DEVICES"] = strings.Join(visible, ",")
+			vars["NVIDIA_VISIBLE_DEVICES"] = vars["CUDA_VISIBLE_DEVICES"]
 		}
 	}
 	for i, port := range l.Holding.Ports.Each() {

@@ -88,6 +88,7 @@ func (t *hostTask) check(ctx context.Context, l tasks.Launch) error {
 	if err != nil {
 		return err
 	}
+	spec.Env = t.agent.visible(spec.Env, l)
 	return t.Beside(ctx, spec)
 }
 

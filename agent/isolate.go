@@ -79,6 +79,6 @@ func (a *Agent) needOf(l tasks.Launch) limits.Need {
 	asked := l.Task.Resources.Amounts
 	return limits.Need{
 		CPUs: asked[offers.CPUs], Quota: a.config.CPUQuota, Mem: asked[offers.Mem], Processes: maxProcesses,
-		Nodes: nodesOf(a.self.Total, l.Holding, accelerators("/dev")),
+		Nodes: nodesOf(a.total(), l.Holding, accelerators("/dev")),
 	}
 }

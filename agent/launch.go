@@ -30,6 +30,7 @@ func (a *Agent) start(l tasks.Launch) {
 		defer cancel(nil)
 		e, err := a.executorOf(&l.Task).prepare(ctx, l)
 		if err != nil {
+			a.unshare(l.Ref())
 			a.post(func() { a.finish(l.Ref(), tasks.How{Failed: err.Error(), Reason: reasonOf(err)}) })
 			return
 		}
@@ -84,6 +85,7 @@ func (a *Agent) await(ref offers.TaskRef, e execution, runs func(offers.TaskRef,
 	case err != nil:
 		a.log.Warn("something of an ended task is left", "task", ref.String(), "error", err)
 	}
+	a.unshare(ref)
 	written := make(chan struct{})
 	if !a.post(func() { a.finish(ref, how); a.written = append(a.written, written) }) {
 		return

@@ -111,7 +111,7 @@ func (a *Agent) act() error {
 			a.register()
 		}
 		if r.Usage {
-			a.sendUsage()
+			a.send(a.usage())
 		}
 		a.sendStatuses(r.Send)
 	}
@@ -213,13 +213,13 @@ func (a *Agent) sendStatuses(statuses []wire.TaskStatus) {
 	}
 }
 
-// sendUsage sends the packed use of every device class.
-func (a *Agent) sendUsage() {
+// usage returns the packed use of every device class.
+func (a *Agent) usage() *wire.Usage {
 	usage, err := a.machine.Usage()
 	if err != nil {
 		a.log.Error("not all of the use of devices is told", "error", err)
 	}
-	a.send(usage)
+	return usage
 }
 
 // send sends a message to the master that listens, if one does. What it can't

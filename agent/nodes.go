@@ -30,12 +30,13 @@ func nodesOf(total offers.Inventory, h offers.Holding, accelerators []string) li
 	for class, grants := range h.Devices {
 		devices := total.Class(class)
 		for _, g := range grants {
+			at := slices.IndexFunc(devices, func(d offers.Device) bool { return d.ID == g.ID })
 			switch {
-			case g.Index >= len(devices):
-			case len(devices[g.Index].Nodes) == 0:
+			case at < 0:
+			case len(devices[at].Nodes) == 0:
 				n.Allowed = append(n.Allowed, n.Governed[named:]...)
 			default:
-				n.Allowed = append(n.Allowed, devices[g.Index].Nodes...)
+				n.Allowed = append(n.Allowed, devices[at].Nodes...)
 			}
 		}
 	}

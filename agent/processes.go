@@ -56,6 +56,8 @@ func (x *processes) prepare(ctx context.Context, l tasks.Launch) (execution, err
 	if err := checkPorts(l.Holding.Ports); err != nil {
 		return nil, err
 	}
+	x.agent.share(ctx, l)
+	spec.Env = x.agent.visible(spec.Env, l)
 	p, err := x.Prepare(l.Ref().String(), x.agent.needOf(l))
 	if err != nil {
 		return nil, err

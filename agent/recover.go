@@ -26,8 +26,10 @@ func (a *Agent) recover(now time.Time) error {
 	}
 	a.identify(content.Known)
 	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Policies: a.config.Policies, Host: a.self.Host, Refusals: a.refusals}, content.Meta)
+	a.machine.Unwell(a.census.Unwell(), now)
 	a.machine.Restore(content.Known, now)
 	a.id = content.Meta.Agent
+	a.openSharing(content.Known)
 	keep, known := map[offers.TaskRef]record.Identity{}, map[offers.TaskRef]bool{}
 	for _, k := range content.Known {
 		ref := k.Launch.Ref()

@@ -81,10 +81,14 @@ func drawAgent(p *page, a agentView) {
 		var rows []row
 		d := a.Devices[class]
 		for i, id := range d.IDs {
-			rows = append(rows, row{id, usage(sizeAt(d.Used, i), sizeAt(d.Capacity, i))})
+			model := ""
+			if i < len(d.Attributes) {
+				model = d.Attributes[i]["model"]
+			}
+			rows = append(rows, row{id, usage(sizeAt(d.Used, i), sizeAt(d.Capacity, i)), textAt(d.Enforcement, i), model, textAt(d.Health, i)})
 		}
 		p.printf("\n")
-		p.table(row{strings.ToUpper(class), "USED"}, rows)
+		p.table(row{strings.ToUpper(class), "USED", "ENFORCED", "MODEL", "HEALTH"}, rows)
 	}
 }
 
@@ -95,6 +99,14 @@ func sizeAt(list []int64, i int) string {
 	return size(0)
 }
 
+func textAt(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
+}
+
+// devices sums up the classes of an agent: "gpu 3/8 watch, 1 unwell".
 func devices(a agentView) string {
 	var parts []string
 	for _, class := range slices.Sorted(maps.Keys(a.Devices)) {
@@ -105,7 +117,20 @@ func devices(a agentView) string {
 				busy++
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s %d/%d", class, busy, len(d.IDs)))
+		text := fmt.Sprintf("%s %d/%d", class, busy, len(d.IDs))
+		if tiers := slices.Compact(slices.Sorted(slices.Values(d.Enforcement))); len(tiers) > 0 {
+			text += " " + strings.ReplaceAll(strings.Join(tiers, "/"), "none", "unenforced")
+		}
+		unwell := 0
+		for _, health := range d.Health {
+			if health != "ok" {
+				unwell++
+			}
+		}
+		if unwell > 0 {
+			text += fmt.Sprintf(" (%d unwell)", unwell)
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
 }

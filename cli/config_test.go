@@ -245,7 +245,7 @@ func TestKeysAreFlags(t *testing.T) {
 		}
 		seen[o.name] = true
 	}
-	for _, key := range strings.Fields("name data_dir http raft bootstrap_expect join placement rings offer_timeout agent_timeout agent_removal.rate agent_removal.burst fair_share.exclude auth.required tls.cert tls.key tls.ca masters resources attributes device_policy executors artifact_roots artifact_cache log_size sandbox_age") {
+	for _, key := range strings.Fields("name data_dir http raft bootstrap_expect join placement rings offer_timeout agent_timeout agent_removal.rate agent_removal.burst fair_share.exclude auth.required tls.cert tls.key tls.ca masters resources attributes device_policy executors artifact_roots artifact_cache device_plugins log_size sandbox_age") {
 		if !seen[key] {
 			t.Errorf("the key %s is missing", key)
 		}

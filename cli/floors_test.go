@@ -18,6 +18,9 @@ const module = "github.com/ringmaster-project/ringmaster"
 // shim is a program of its own, which the agent embeds.
 const shim = "agent/process/shim"
 
+// helper asks NVIDIA's driver; the agent embeds it too.
+const helper = "agent/discovery/nvidia/helper"
+
 // floors is the house: a package imports only from floors below its own. The
 // longest prefix of a package's path counts.
 var floors = map[string]float64{
@@ -51,6 +54,7 @@ var families = []string{"agent", "framework", "master", "offers", "rings"}
 // owners are the only importers of a library outside of tests.
 var owners = map[string][]string{
 	"github.com/hashicorp/raft":         {"master"},
+	"github.com/NVIDIA/go-nvml":         {"agent/discovery/nvidia"},
 	"go.etcd.io/bbolt":                  {"agent", "master"},
 	"github.com/gorilla/websocket":      {"offers/wire"},
 	"github.com/urfave/cli/v2":          {"cli"},
@@ -63,7 +67,7 @@ var owners = map[string][]string{
 }
 
 // readers of the environment.
-var environment = []string{"cli", "framework/example", shim}
+var environment = []string{"cli", "framework/example", shim, helper}
 
 type source struct {
 	folder string // relative to the module, "." for its root

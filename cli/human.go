@@ -89,6 +89,10 @@ type deviceClass struct {
 	Count    int         `json:"count"`
 	Memory   int64       `json:"memory"`
 	Share    json.Number `json:"share"`
+
+	Attributes  []map[string]string `json:"attributes"`
+	Enforcement []string            `json:"enforcement"`
+	Health      []string            `json:"health"`
 }
 
 // cpus returns the number of cores as text.

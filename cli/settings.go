@@ -55,6 +55,7 @@ type settings struct {
 	resources  string
 	attributes map[string]string
 	policies   map[string]offers.Policy // by class; "" is the default for all
+	plugins    []string                 // programs that find devices
 	executors  []string                 // none: what the host has
 	docker     string                   // socket of the engine; "": the usual one
 	isolation  *isolation.Parts         // nil: what the host does of the default
@@ -249,14 +250,16 @@ func kindName(k string) bool {
 	return strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
-func artifactRoots(s *settings, folders []string) error {
-	for _, f := range folders {
-		if !filepath.IsAbs(f) {
-			return fmt.Errorf("%q is not an absolute path", f)
+func absolutePaths(into func(*settings) *[]string) func(*settings, []string) error {
+	return func(s *settings, paths []string) error {
+		for _, path := range paths {
+			if !filepath.IsAbs(path) {
+				return fmt.Errorf("%q is not an absolute path", path)
+			}
 		}
+		*into(s) = paths
+		return nil
 	}
-	s.roots = folders
-	return nil
 }
 
 func logSize(s *settings, text string) error {

@@ -43,7 +43,7 @@ func openAgent(s *settings, d *door.Door, log hclog.Logger, endTasks bool) (*age
 		Resources: s.resources, Attributes: s.attributes, Policies: s.policies,
 		Executors: s.executors, DockerSocket: s.docker,
 		Isolation: s.isolation, Capabilities: s.keep, Rlimits: s.rlimits, CPUQuota: s.cpuQuota,
-		ArtifactRoots: s.roots, ArtifactCache: s.cache, LogSize: s.logSize, SandboxAge: s.sandboxAge,
+		DevicePlugins: s.plugins, ArtifactRoots: s.roots, ArtifactCache: s.cache, LogSize: s.logSize, SandboxAge: s.sandboxAge,
 		Version: Version, KillTasksOnClose: endTasks, Door: d, Logger: log,
 	})
 }

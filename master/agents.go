@@ -44,7 +44,7 @@ func (p *picture) showAgent(a *state.Agent) any {
 		out.Attributes = map[string]string{}
 	}
 	for _, c := range v.Devices {
-		out.Devices[c.Name] = showClass(c)
+		out.Devices[c.Name] = showClass(c, v.Unwell[c.Name])
 	}
 	return out
 }

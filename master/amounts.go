@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -80,17 +81,26 @@ type shownAgentClass struct {
 	Used       []int64             `json:"used"`
 	Shares     []json.Number       `json:"shares"`
 	Attributes []map[string]string `json:"attributes,omitempty"`
-	Bits       int                 `json:"bits"`
-	Unit       int64               `json:"unit"`
-	Packed     []string            `json:"packed"`
+
+	Enforcement []string `json:"enforcement"` // what holds tasks to their parts: hardware, driver, watch or none
+	Health      []string `json:"health"`      // ok, or why it can't be used
+
+	Bits   int      `json:"bits"`
+	Unit   int64    `json:"unit"`
+	Packed []string `json:"packed"`
 }
 
-func showClass(c offers.ClassRoom) shownAgentClass {
-	out := shownAgentClass{IDs: []string{}, Capacity: []int64{}, Used: slices.Clone(c.Used), Shares: []json.Number{}, Packed: []string{}}
+func showClass(c offers.ClassRoom, unwell map[int]string) shownAgentClass {
+	out := shownAgentClass{
+		IDs: []string{}, Capacity: []int64{}, Used: slices.Clone(c.Used), Shares: []json.Number{}, Packed: []string{},
+		Enforcement: []string{}, Health: []string{},
+	}
 	for i, d := range c.Devices {
 		out.IDs = append(out.IDs, d.ID)
 		out.Capacity = append(out.Capacity, d.Capacity)
 		out.Shares = append(out.Shares, cores(c.Shares[i]))
+		out.Enforcement = append(out.Enforcement, d.Enforcement.String())
+		out.Health = append(out.Health, cmp.Or(unwell[i], "ok"))
 		if len(d.Attributes) > 0 && out.Attributes == nil {
 			out.Attributes = make([]map[string]string, len(c.Devices))
 		}

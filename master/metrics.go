@@ -19,7 +19,7 @@ type exporter struct {
 	api *api
 
 	leader, term, agents, frameworks, tasks, offers *prometheus.Desc
-	decisions, seconds, pending                     *prometheus.Desc
+	decisions, seconds, pending, mismatches         *prometheus.Desc
 	total, used, offered                            *prometheus.Desc
 }
 
@@ -44,6 +44,7 @@ func newRegistry(a *api) *prometheus.Registry {
 			decisions:  desc("decisions_total", "Searches for an agent since this leader's term began.", "placement"),
 			seconds:    desc("decision_seconds", "Time spent in those searches."),
 			pending:    desc("pending", "Waiting demands by the kind that stops them.", "kind"),
+			mismatches: desc("device_mismatches_total", "Times since this leader's term began that an agent had bound, or used, other devices than it was counted on."),
 			total:      desc("resource_total", "What the reachable agents have: cpus in cores, bandwidth in bits per second, all else in bytes.", "kind"),
 			used:       desc("resource_used", "What tasks hold of it.", "kind"),
 			offered:    desc("resource_offered", "What outstanding offers hold of it.", "kind"),
@@ -54,7 +55,7 @@ func newRegistry(a *api) *prometheus.Registry {
 // Describe implements [prometheus.Collector].
 func (e *exporter) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.seconds, e.pending, e.total, e.used, e.offered,
+		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.seconds, e.pending, e.mismatches, e.total, e.used, e.offered,
 	} {
 		out <- d
 	}
@@ -99,6 +100,7 @@ func (e *exporter) counters(p *picture, out chan<- prometheus.Metric) {
 	} {
 		out <- prometheus.MustNewConstMetric(e.offers, prometheus.CounterValue, float64(n), outcome)
 	}
+	out <- prometheus.MustNewConstMetric(e.mismatches, prometheus.CounterValue, float64(c.Mismatches))
 	for placement, n := range p.Match.Searches {
 		out <- prometheus.MustNewConstMetric(e.decisions, prometheus.CounterValue, float64(n), string(placement))
 	}

@@ -284,7 +284,7 @@ func TestMetricsNamePartsOfTheCluster(t *testing.T) {
 		`ringmaster_frameworks{connected="true"} 1`, `ringmaster_frameworks{connected="false"} 1`,
 		`ringmaster_tasks{state="running"} 1`, `ringmaster_tasks{state="finished"} 0`,
 		`ringmaster_offers_total{outcome="accepted"} 2`, `ringmaster_decisions_total{placement="rings"} 9`,
-		"ringmaster_decision_seconds_sum 1.8e-05", "ringmaster_decision_seconds_count 9", `ringmaster_pending{kind="mem"} 3`,
+		"ringmaster_device_mismatches_total 0", "ringmaster_decision_seconds_sum 1.8e-05", "ringmaster_decision_seconds_count 9", `ringmaster_pending{kind="mem"} 3`,
 		`ringmaster_resource_total{kind="cpus"} 4.5`, `ringmaster_resource_used{kind="cpus"} 1.5`, `ringmaster_resource_offered{kind="cpus"} 0.5`,
 		`ringmaster_resource_used{kind="gpu"} 1.073741824e+10`, "go_goroutines",
 	} {

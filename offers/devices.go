@@ -5,14 +5,6 @@ import (
 	"slices"
 )
 
-// Device is one unit of a device class on an agent: a GPU, an NPU, a card.
-type Device struct {
-	ID         string            `json:"id"`
-	Capacity   int64             `json:"capacity"` // bytes (or another quota); positive
-	Attributes map[string]string `json:"attributes,omitempty"`
-	Nodes      []string          `json:"nodes,omitempty"` // absolute paths of the files through which it is used
-}
-
 // FullShare is the compute share of a whole device, in thousandths.
 const FullShare = 1000
 
@@ -85,13 +77,40 @@ type ClassRoom struct {
 	Devices []Device
 	Used    []int64 // bytes, at most the device's capacity
 	Shares  []int64 // thousandths of compute given away, at most FullShare
+	Away    []int64 // bytes that nobody gets for now although no task here holds them; nil: none
+
+	lanes Packed // what is free, in units rounded up; empty: not kept
+	unit  int64  // bytes
+}
+
+// Free returns the bytes of device i that can be given.
+func (c *ClassRoom) Free(i int) int64 {
+	free := c.Devices[i].Capacity - c.Used[i]
+	if c.Away != nil {
+		free -= c.Away[i]
+	}
+	return max(0, free)
+}
+
+// overdrawn reports whether more of device i is held and withheld than it has.
+func (c *ClassRoom) overdrawn(i int) bool {
+	used := c.Used[i]
+	if c.Away != nil {
+		used += c.Away[i]
+	}
+	return used > c.Devices[i].Capacity
+}
+
+// idle reports whether device i is wholly free.
+func (c *ClassRoom) idle(i int) bool {
+	return c.Used[i] == 0 && c.Shares[i] == 0 && (c.Away == nil || c.Away[i] == 0)
 }
 
 // Idle returns how many devices nobody uses at all.
 func (c *ClassRoom) Idle() int64 {
 	var n int64
 	for i := range c.Used {
-		if c.Used[i] == 0 && c.Shares[i] == 0 {
+		if c.idle(i) {
 			n++
 		}
 	}
@@ -101,8 +120,8 @@ func (c *ClassRoom) Idle() int64 {
 // LargestSlice returns the most free bytes on any one device.
 func (c *ClassRoom) LargestSlice() int64 {
 	var most int64
-	for i, d := range c.Devices {
-		most = max(most, d.Capacity-c.Used[i])
+	for i := range c.Devices {
+		most = max(most, c.Free(i))
 	}
 	return most
 }
@@ -110,14 +129,17 @@ func (c *ClassRoom) LargestSlice() int64 {
 // fits reports whether device i has room for ask.
 func (c *ClassRoom) fits(i int, ask DeviceAsk) bool {
 	if ask.Whole() {
-		return c.Used[i] == 0 && c.Shares[i] == 0
+		return c.idle(i)
 	}
 	memory, share := ask.slice(c.Devices[i].Capacity)
-	return c.Used[i]+memory <= c.Devices[i].Capacity && c.Shares[i]+share <= FullShare
+	return memory <= c.Free(i) && c.Shares[i]+share <= FullShare
 }
 
 // Fits reports whether Bind would succeed.
 func (c *ClassRoom) Fits(ask DeviceAsk) bool {
+	if ask.Memory > 0 && !c.mayFit(ask.Memory, ask.Count) {
+		return false
+	}
 	n := ask.Count
 	for i := range c.Devices {
 		if n > 0 && c.fits(i, ask) {
@@ -129,7 +151,8 @@ func (c *ClassRoom) Fits(ask DeviceAsk) bool {
 
 // Bind chooses the devices for ask by policy without taking them: Spread
 // prefers the least used bytes, Pack the most that still fits, ties go to the
-// lowest index. It reports false when too few devices fit.
+// lowest index; of whole devices those that are linked to each other. It
+// reports false when too few devices fit.
 // Source: ALGORITHMS section 3, "Binding".
 func (c *ClassRoom) Bind(ask DeviceAsk, policy Policy) ([]Grant, bool) {
 	var chosen []int
@@ -147,6 +170,9 @@ func (c *ClassRoom) Bind(ask DeviceAsk, policy Policy) ([]Grant, bool) {
 		}
 		return compare(c.Used[b], c.Used[a])
 	})
+	if ask.Whole() && ask.Count > 1 {
+		chosen = c.linked(chosen, ask.Count)
+	}
 	chosen = chosen[:ask.Count]
 	slices.Sort(chosen)
 	grants := make([]Grant, ask.Count)
@@ -160,16 +186,17 @@ func (c *ClassRoom) Bind(ask DeviceAsk, policy Policy) ([]Grant, bool) {
 // take adds (sign 1) or gives back (sign -1) grants.
 func (c *ClassRoom) take(grants []Grant, sign int64) {
 	for _, g := range grants {
-		if i := c.position(g); i >= 0 {
+		if i := c.Position(g); i >= 0 {
 			c.Used[i] += sign * g.Memory
 			c.Shares[i] += sign * g.Share
+			c.mark(i)
 		}
 	}
 }
 
-// position finds the granted device by its id, normally where its index says;
+// Position finds the granted device by its id, normally where its index says;
 // -1 when the agent has it no more.
-func (c *ClassRoom) position(g Grant) int {
+func (c *ClassRoom) Position(g Grant) int {
 	if g.Index >= 0 && g.Index < len(c.Devices) && c.Devices[g.Index].ID == g.ID {
 		return g.Index
 	}
@@ -189,7 +216,7 @@ func (c *ClassRoom) holds(grants []Grant) bool {
 				share += other.Share
 			}
 		}
-		if c.Used[g.Index]+memory > c.Devices[g.Index].Capacity || c.Shares[g.Index]+share > FullShare {
+		if memory > c.Free(g.Index) || c.Shares[g.Index]+share > FullShare {
 			return false
 		}
 	}

@@ -59,11 +59,11 @@ func (v Inventory) Validate() error {
 		}
 		seen := map[string]bool{}
 		for _, d := range c.Devices {
-			if d.Capacity <= 0 || d.Capacity > MaxAmount {
-				return fmt.Errorf("%s: device %q has the capacity %d", c.Name, clip(d.ID), d.Capacity)
+			if err := d.Validate(); err != nil {
+				return fmt.Errorf("%s: %w", c.Name, err)
 			}
-			if d.ID == "" || len(d.ID) > 256 || seen[d.ID] {
-				return fmt.Errorf("%s: device id %q is empty, too long or there twice", c.Name, clip(d.ID))
+			if seen[d.ID] {
+				return fmt.Errorf("%s: device id %q is there twice", c.Name, clip(d.ID))
 			}
 			seen[d.ID] = true
 		}
@@ -116,10 +116,7 @@ type Room struct {
 func NewRoom(total Inventory) *Room {
 	r := &Room{total: total}
 	for _, c := range total.Classes {
-		r.classes = append(r.classes, ClassRoom{
-			Name: c.Name, Devices: c.Devices,
-			Used: make([]int64, len(c.Devices)), Shares: make([]int64, len(c.Devices)),
-		})
+		r.classes = append(r.classes, newClassRoom(c))
 	}
 	return r
 }
@@ -134,6 +131,7 @@ func Inside(total Inventory, h Holding) *Room {
 		c := &r.classes[i]
 		for d := range c.Devices {
 			c.Used[d], c.Shares[d] = c.Devices[d].Capacity, FullShare
+			c.mark(d)
 		}
 		c.take(h.Devices[c.Name], -1)
 	}
@@ -173,6 +171,8 @@ func (r *Room) Clone() *Room {
 	for i := range c.classes {
 		c.classes[i].Used = slices.Clone(c.classes[i].Used)
 		c.classes[i].Shares = slices.Clone(c.classes[i].Shares)
+		c.classes[i].Away = slices.Clone(c.classes[i].Away)
+		c.classes[i].lanes.Words = slices.Clone(c.classes[i].lanes.Words)
 	}
 	return &c
 }
@@ -244,7 +244,7 @@ func (r *Room) Rest() Holding {
 	for i := range r.classes {
 		c := &r.classes[i]
 		for d, dev := range c.Devices {
-			free, share := dev.Capacity-c.Used[d], max(0, FullShare-c.Shares[d])
+			free, share := c.Free(d), max(0, FullShare-c.Shares[d])
 			if free <= 0 {
 				continue
 			}
@@ -255,6 +255,40 @@ func (r *Room) Rest() Holding {
 		}
 	}
 	return h
+}
+
+// Withhold says how many bytes of each device of a class nobody gets for now,
+// in the order of the class, whatever was said before: all of a device that is
+// unwell, or what is used there and held by no task of this room. It reports
+// whether that has changed anything. What is held stays held; see Overdrawn.
+func (r *Room) Withhold(class string, away []int64) bool {
+	c := r.Class(class)
+	if c == nil || len(away) == 0 || len(away) != len(c.Devices) || slices.Equal(c.Away, away) {
+		return false
+	}
+	changed := c.Away != nil || slices.Max(away) > 0
+	c.Away = slices.Clone(away)
+	for i := range c.Devices {
+		c.mark(i)
+	}
+	return changed
+}
+
+// Overdrawn reports whether h holds part of a device of which more is held and
+// withheld than there is.
+func (r *Room) Overdrawn(h Holding) bool {
+	for name, grants := range h.Devices {
+		c := r.Class(name)
+		if c == nil {
+			continue
+		}
+		for _, g := range grants {
+			if i := c.Position(g); i >= 0 && c.overdrawn(i) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Take claims h. It reports an error and changes nothing when h does not fit

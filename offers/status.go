@@ -73,6 +73,9 @@ const (
 	ReasonAgentRestarted = "agent_restarted" // its host restarted, or its agent came back not knowing all that ran
 	ReasonAgentRefused   = "agent_refused"   // the agent had no room for it
 	ReasonFrameworkGone  = "framework_gone"  // its framework ended or stayed away too long
+	ReasonDeviceMemory   = "device_memory"   // used more memory of a device than it was given; while it runs, a warning
+	ReasonDeviceUnwell   = "device_unwell"   // it runs, and one of its devices is unwell or not there
+	ReasonDeviceWell     = "device_well"     // it runs, and all of its devices are well again
 	ReasonReconciliation = "reconciliation"  // answer to reconcile
 	ReasonPendingAgent   = "agent_not_back"  // its agent has not come back yet
 	ReasonShimLost       = "supervisor_lost" // the process that watched it died
@@ -94,6 +97,24 @@ type Status struct {
 	Address  string             `json:"address,omitempty"` // host of the agent
 	Started  time.Time          `json:"started,omitzero"`  // when its process began; zero before that
 	Time     time.Time          `json:"time"`
+}
+
+// Passing names the condition of a running task that a report tells, "" where
+// it tells something else. Of each condition only the newest report matters,
+// so that one that changes often does not fill the queues to a framework that
+// is away.
+func Passing(s State, reason string, healthy *bool) string {
+	switch {
+	case s != Running:
+		return ""
+	case healthy != nil:
+		return ReasonHealth
+	case reason == ReasonDeviceUnwell || reason == ReasonDeviceWell:
+		return ReasonDeviceUnwell
+	case reason == ReasonDeviceMemory:
+		return ReasonDeviceMemory
+	}
+	return ""
 }
 
 // Validate refuses reports without a task or of an unknown state.

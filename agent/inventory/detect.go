@@ -19,9 +19,10 @@ var DefaultPorts = offers.PortRange{First: 31000, Last: 32000}
 
 // Complete returns the declared inventory with the kinds that were not named
 // filled in from the host: the cpus this process may use, the memory it may
-// use, the file system that holds dir. Bandwidth can't be seen and is none.
-func (d Declared) Complete(dir string) (offers.Inventory, error) {
-	v := offers.Inventory{Classes: d.list(), Ports: offers.MakePorts(DefaultPorts)}
+// use, the file system that holds dir, and the device classes that were found.
+// Bandwidth can't be seen and is none.
+func (d Declared) Complete(dir string, found []offers.DeviceClass) (offers.Inventory, error) {
+	v := offers.Inventory{Classes: d.withFound(found), Ports: offers.MakePorts(DefaultPorts)}
 	if d.ports != nil {
 		v.Ports = *d.ports
 	}

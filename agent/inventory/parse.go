@@ -107,6 +107,32 @@ func parseDevices(class, amount string) ([]offers.Device, error) {
 	return devices, nil
 }
 
+// Names reports whether the operator named the class, be it as none.
+func (d Declared) Names(class string) bool {
+	_, named := d.classes[class]
+	return named
+}
+
+// WithFound returns v with the device classes that were found in place of those
+// that had been found before.
+func (d Declared) WithFound(v offers.Inventory, found []offers.DeviceClass) offers.Inventory {
+	v.Classes = d.withFound(found)
+	return v
+}
+
+// withFound returns the declared classes and, of those found, the ones that
+// were not named.
+func (d Declared) withFound(found []offers.DeviceClass) []offers.DeviceClass {
+	list := d.list()
+	for _, c := range found {
+		if !d.Names(c.Name) && len(c.Devices) > 0 {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b offers.DeviceClass) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
 // list returns the declared classes in the order of inventories.
 func (d *Declared) list() []offers.DeviceClass {
 	var list []offers.DeviceClass

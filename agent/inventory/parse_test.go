@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		v, err := d.Complete(t.TempDir())
+		v, err := d.Complete(t.TempDir(), nil)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -63,7 +63,7 @@ func TestDetect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := d.Complete(t.TempDir())
+	v, err := d.Complete(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("cpus=4,mem=8GiB,gpu=2x24GiB,ports=1-2")
 	f.Fuzz(func(t *testing.T, text string) {
 		if d, err := inventory.Parse(text); err == nil {
-			if _, err := d.Complete("/"); err != nil {
+			if _, err := d.Complete("/", nil); err != nil {
 				t.Errorf("%q was read and is wrong: %v", text, err)
 			}
 		}

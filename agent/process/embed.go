@@ -1,14 +1,12 @@
 package process
 
 import (
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
+
+	programs "github.com/ringmaster-project/ringmaster/agent/embedded"
 )
 
 // The folder always holds a README, so that the package builds without shim.
@@ -30,19 +28,5 @@ func Extract(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the embedded shim: %w", err)
 	}
-	sum := sha256.Sum256(code)
-	path := filepath.Join(dir, "shim-"+hex.EncodeToString(sum[:8]))
-	if there, err := os.ReadFile(path); err == nil && sha256.Sum256(there) == sum {
-		return path, nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("extract the shim: %w", err)
-	}
-	if err := os.WriteFile(path+".new", code, 0o700); err != nil {
-		return "", fmt.Errorf("extract the shim: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return "", fmt.Errorf("extract the shim: %w", err)
-	}
-	return path, nil
+	return programs.Put(dir, "shim", code)
 }

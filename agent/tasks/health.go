@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -99,20 +98,15 @@ func times(failures int) string {
 	return fmt.Sprintf("it failed %d health checks in a row", failures)
 }
 
-// healthy reports how a task is when that has changed. A report of how it was
-// that still waits gives way, so that a task whose health changes often, for a
-// framework that is away, has one such report and not thousands.
+// healthy reports how a task is when that has changed.
 func (m *Machine) healthy(t *task, well bool, why string, now time.Time) {
 	if t.State != offers.Running || t.Healthy != nil && *t.Healthy == well {
 		return
 	}
 	t.Healthy = &well
-	if last := len(t.Reports) - 1; last >= 0 && t.Reports[last].Healthy != nil {
-		t.Reports = slices.Clone(t.Reports[:last])
-	}
 	r := Report{State: offers.Running, Healthy: &well, Time: now}
 	if !well {
 		r.Reason, r.Message = offers.ReasonHealth, why
 	}
-	m.report(t, r, now)
+	m.condition(t, r, now)
 }

@@ -55,6 +55,7 @@ func (m *Machine) Started(ref offers.TaskRef, now time.Time) {
 	if t.State == offers.Starting || t.State == offers.Staging {
 		m.report(t, Report{State: offers.Running, Time: now}, now)
 	}
+	m.tellDevices(t, now)
 	t.watch(now)
 	if t.Kill != nil || t.Doom != nil {
 		m.ask(t, now)
@@ -72,6 +73,7 @@ func (m *Machine) Adopted(ref offers.TaskRef, now time.Time) {
 		m.Started(ref, now)
 		return
 	}
+	m.tellDevices(t, now)
 	t.watch(now)
 	if t.leaving() {
 		m.ask(t, now)

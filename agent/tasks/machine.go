@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,6 +61,8 @@ type Machine struct {
 	closing    bool   // nothing new is started
 	doubt      string // of this run, see Meta
 	sequence   uint64
+	handled    uint64                       // launches with devices, on this connection
+	unwell     map[string]map[string]string // why, by class and id of the device
 	ready      Ready
 	dirty      map[offers.TaskRef]bool // Progress to be written down
 }
@@ -241,13 +242,6 @@ func (m *Machine) release(t *task) {
 	m.used(t.Holding)
 }
 
-func (m *Machine) used(h offers.Holding) {
-	if len(h.Devices) > 0 {
-		m.sequence++
-		m.ready.Usage = true
-	}
-}
-
 func (m *Machine) remove(t *task) {
 	ref := t.Ref()
 	if !t.ended() {
@@ -301,30 +295,10 @@ func (m *Machine) check() error {
 	if room.Used() != m.room.Used() {
 		return fmt.Errorf("the room counts %v, the tasks hold %v", m.room.Used(), room.Used())
 	}
-	return nil
-}
-
-// Sequence returns the number of the present use of devices; it grows with
-// every change.
-func (m *Machine) Sequence() uint64 { return m.sequence }
-
-// Usage returns the use of every device class in packed form, with its number.
-// The error names a class that can't be packed and is left out.
-func (m *Machine) Usage() (*wire.Usage, error) {
-	classes := m.room.Classes()
-	usage := &wire.Usage{Sequence: m.sequence, Classes: make(map[string]wire.PackedClass, len(classes))}
-	var bad []error
-	for i := range classes {
-		packed, unit, err := classes[i].Packed()
-		if err != nil {
-			bad = append(bad, fmt.Errorf("the use of the device class %s can't be packed: %w", classes[i].Name, err))
-			continue
+	for i, c := range room.Classes() {
+		if now := m.room.Classes()[i]; !slices.Equal(c.Used, now.Used) || !slices.Equal(c.Shares, now.Shares) {
+			return fmt.Errorf("the room counts %v and %v of %s, the tasks hold %v and %v", now.Used, now.Shares, c.Name, c.Used, c.Shares)
 		}
-		class := wire.PackedClass{Bits: packed.Bits, Unit: unit}
-		for _, word := range packed.Words {
-			class.Used = append(class.Used, fmt.Sprintf("0x%016x", word))
-		}
-		usage.Classes[classes[i].Name] = class
 	}
-	return usage, errors.Join(bad...)
+	return nil
 }

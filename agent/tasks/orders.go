@@ -20,6 +20,7 @@ func (m *Machine) Connected(token string) {
 		m.remember()
 	}
 	m.ready.Register = true
+	m.handled = 0
 }
 
 // Register returns what the agent tells a master about its tasks: all that it
@@ -144,6 +145,10 @@ func (m *Machine) Launch(l *wire.Launch, now time.Time) error {
 	}
 	var bad []error
 	for _, one := range l.Tasks {
+		if len(one.Holding.Devices) > 0 {
+			m.handled++
+			m.ready.Usage = true
+		}
 		ref := offers.TaskRef{Framework: one.Framework, Task: one.Task.ID}
 		if err := named(ref); err != nil {
 			bad = append(bad, err)

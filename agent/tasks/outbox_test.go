@@ -16,11 +16,11 @@ import (
 type outbox struct {
 	listening bool
 	lines     map[offers.TaskRef]*line
-	used      map[wire.StatusRef]bool // was sent once, so it is nothing new
-	ends      map[wire.StatusRef]bool // was a terminal status
-	health    map[wire.StatusRef]bool // only says how a task is: a later one may take its place
-	orphans   map[offers.TaskRef]bool // must never be heard of
-	whole     map[offers.TaskRef]bool // all of the line is to be sent in this step
+	used      map[wire.StatusRef]bool   // was sent once, so it is nothing new
+	ends      map[wire.StatusRef]bool   // was a terminal status
+	passing   map[wire.StatusRef]string // the condition of a running task that it tells: a later one of the same takes its place
+	orphans   map[offers.TaskRef]bool   // must never be heard of
+	whole     map[offers.TaskRef]bool   // all of the line is to be sent in this step
 }
 
 type line struct {
@@ -31,7 +31,7 @@ type line struct {
 
 func newOutbox() outbox {
 	return outbox{
-		lines: map[offers.TaskRef]*line{}, used: map[wire.StatusRef]bool{}, ends: map[wire.StatusRef]bool{}, health: map[wire.StatusRef]bool{},
+		lines: map[offers.TaskRef]*line{}, used: map[wire.StatusRef]bool{}, ends: map[wire.StatusRef]bool{}, passing: map[wire.StatusRef]string{},
 		orphans: map[offers.TaskRef]bool{}, whole: map[offers.TaskRef]bool{},
 	}
 }
@@ -91,7 +91,7 @@ func (o *outbox) restarted(disk map[offers.TaskRef]Known) {
 		for _, r := range k.Progress.Reports {
 			l.waits = append(l.waits, r.ID)
 			at := wire.StatusRef{TaskRef: ref, UpdateID: r.ID}
-			o.used[at], o.ends[at], o.health[at] = true, r.State.Terminal(), r.Healthy != nil
+			o.used[at], o.ends[at], o.passing[at] = true, r.State.Terminal(), offers.Passing(r.State, r.Reason, r.Healthy)
 		}
 		o.lines[ref] = l
 	}
@@ -141,7 +141,7 @@ func (o *outbox) sent(t *rapid.T, statuses []wire.TaskStatus, now time.Time) {
 		ref := offers.TaskRef{Framework: s.Framework, Task: s.Task}
 		got[ref] = append(got[ref], s.UpdateID)
 		at := wire.StatusRef{TaskRef: ref, UpdateID: s.UpdateID}
-		o.ends[at], o.health[at] = s.State.Terminal(), s.Healthy != nil
+		o.ends[at], o.passing[at] = s.State.Terminal(), offers.Passing(s.State, s.Reason, s.Healthy)
 	}
 	for ref, ids := range got {
 		if o.orphans[ref] || !o.listening {
@@ -153,8 +153,12 @@ func (o *outbox) sent(t *rapid.T, statuses []wire.TaskStatus, now time.Time) {
 			o.lines[ref] = l
 		}
 		if o.whole[ref] {
-			if n := len(l.waits); o.says(ref, l.waits, n-1) && !slices.Contains(ids, l.waits[n-1]) && o.says(ref, ids, n-1) {
-				l.waits = l.waits[:n-1] // a later one has taken its place while nobody listened
+			for at := len(l.waits) - 1; at >= 0 && o.says(ref, l.waits[at]) != ""; at-- {
+				old := l.waits[at]
+				later := slices.ContainsFunc(ids, func(id offers.UpdateID) bool { return id != old && o.says(ref, id) == o.says(ref, old) })
+				if later && !slices.Contains(ids, old) { // which has taken its place while nobody listened
+					l.waits = slices.Delete(l.waits, at, at+1)
+				}
 			}
 			if len(ids) < len(l.waits) || !slices.Equal(ids[:len(l.waits)], l.waits) {
 				t.Fatalf("%s: %v was sent, %v waits and is due", ref, ids, l.waits)
@@ -168,8 +172,10 @@ func (o *outbox) sent(t *rapid.T, statuses []wire.TaskStatus, now time.Time) {
 				t.Fatalf("%s: %s was sent again, out of its time or behind a later one", ref, id)
 			}
 			o.used[at] = true
-			if n := len(l.waits); o.health[at] && o.says(ref, l.waits, n-1) {
-				l.waits = l.waits[:n-1]
+			for n := len(l.waits) - 1; o.passing[at] != "" && n >= 0 && o.says(ref, l.waits[n]) != ""; n-- {
+				if o.says(ref, l.waits[n]) == o.passing[at] {
+					l.waits = slices.Delete(l.waits, n, n+1)
+				}
 			}
 			l.waits = append(l.waits, id)
 		}
@@ -179,9 +185,9 @@ func (o *outbox) sent(t *rapid.T, statuses []wire.TaskStatus, now time.Time) {
 	}
 }
 
-// says reports whether the update at that place only says how a task is.
-func (o *outbox) says(ref offers.TaskRef, ids []offers.UpdateID, at int) bool {
-	return at >= 0 && at < len(ids) && o.health[wire.StatusRef{TaskRef: ref, UpdateID: ids[at]}]
+// says returns the condition that an update tells, if it tells nothing else.
+func (o *outbox) says(ref offers.TaskRef, id offers.UpdateID) string {
+	return o.passing[wire.StatusRef{TaskRef: ref, UpdateID: id}]
 }
 
 // allSent verifies that nothing that was due is missing.

@@ -239,6 +239,9 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		"kill": func(t *rapid.T) {
 			_ = w.m.Kill(&wire.KillTask{Term: w.meta.Term, TaskRef: w.ref(t), Reason: "asked"}, w.now)
 		},
+		"unwell": func(t *rapid.T) {
+			w.m.Unwell(rapid.SampledFrom([]map[string]map[string]string{nil, unwell("XID 79"), {"gpu": {"gpu-1": "XID 48"}}}).Draw(t, "unwell"), w.now)
+		},
 		"stale": func(t *rapid.T) {
 			if w.meta.Term > 0 && w.m.Kill(&wire.KillTask{Term: w.meta.Term - 1, TaskRef: w.ref(t)}, w.now) == nil {
 				t.Fatal("an order of an old term was obeyed")

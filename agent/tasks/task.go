@@ -32,6 +32,7 @@ type Progress struct {
 	Overran bool             // its max_runtime has passed
 	Doom    *Doom            // set once the agent ends it for its own fault
 	Healthy *bool            // how its last health check that counts went; nil before
+	Ailing  string           // what it was last told about devices of it that are unwell
 	Orphan  bool             // the masters have forgotten it: it ends without reports
 	Serial  int              // of the last report
 	Reports []Report         // not acknowledged, oldest first
@@ -75,6 +76,7 @@ type task struct {
 	prepared bool      // its shim waits for its gate or the task runs, in this run of the agent
 	check    time.Time // when its next health check is due; zero: one is under way, or none is wanted
 	failures int       // health checks in a row
+	over     time.Time // since when it uses more of a device than it was given, as it was warned; zero: it does not
 	deadline time.Time // when SIGKILL follows; zero: it was not asked to end, or is killed already
 	resend   time.Time // when its reports are sent again; zero: none wait or no master listens
 	pause    time.Duration
@@ -133,6 +135,10 @@ func (t *task) status(r Report, agent offers.AgentID, host string) wire.TaskStat
 		s.Devices = t.Holding.Devices
 	}
 	return s
+}
+
+func compareNames(a, b DeviceName) int {
+	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.ID, b.ID))
 }
 
 func compareRefs(a, b offers.TaskRef) int {

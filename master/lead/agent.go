@@ -15,6 +15,12 @@ type Agent struct {
 	id    offers.AgentID // once registered
 	ended bool
 	known map[offers.TaskRef]wire.AgentTask // what it listed when it registered
+	usage *wire.Usage                       // what it said with that of its devices
+
+	// Launches with devices that were sent, and not yet said to be handled;
+	// handled counts those before them.
+	sent    []offers.TaskRef
+	handled uint64
 }
 
 // NewAgent returns a connection that has not registered yet.
@@ -38,6 +44,8 @@ func (c *Core) HandleAgent(s *Agent, msg wire.Message, request string) {
 		for i := range m.Statuses {
 			c.reported(s, &m.Statuses[i])
 		}
+	case *wire.Usage:
+		c.devicesReported(s, m)
 	}
 }
 
@@ -56,6 +64,7 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "register: %s", err), request)
 		return
 	}
+	s.usage = m.Usage
 	s.known = make(map[offers.TaskRef]wire.AgentTask, len(m.Tasks))
 	for _, t := range m.Tasks {
 		s.known[t.TaskRef] = t
@@ -87,6 +96,7 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 	s.id = a.ID
 	c.agents[a.ID] = s
 	delete(c.silent, a.ID)
+	c.devicesKnown(s)
 	c.match.AgentOnline(a.ID, true)
 	c.note("agent registered", "agent", a.ID, "name", a.Name, "tasks", len(s.known))
 

@@ -87,17 +87,32 @@ func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) *out
 			return nil
 		}
 	}
-	// Of how a task is only the newest is told, however often it changes while
-	// its framework is away. The agent has dropped the older one, too.
-	if last := len(b.queue) - 1; last > 0 && s.Healthy != nil && b.queue[last].status.Healthy != nil {
-		b.queue[last] = delivered{s, fromAgent}
-		return nil
-	}
+	b.dropPassed(s)
 	b.queue = append(b.queue, delivered{s, fromAgent})
 	if len(b.queue) > 1 {
 		return nil
 	}
 	return b
+}
+
+// dropPassed makes way for the newest report of a task's condition, however
+// often that changes while its framework is away. The agent has dropped the
+// older one, too. The head stays: it may be under way.
+func (b *outbox) dropPassed(s offers.Status) {
+	kind := offers.Passing(s.State, s.Reason, s.Healthy)
+	if kind == "" {
+		return
+	}
+	for at := len(b.queue) - 1; at > 0; at-- {
+		older := b.queue[at].status
+		switch offers.Passing(older.State, older.Reason, older.Healthy) {
+		case "":
+			return
+		case kind:
+			b.queue = slices.Delete(b.queue, at, at+1)
+			return
+		}
+	}
 }
 
 // acknowledge ends the head of a task's queue if it is that update. It returns

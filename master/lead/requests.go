@@ -106,6 +106,10 @@ func (s *Framework) prepareDemands(m *wire.DemandMessage, request string) Work {
 				refuse(s.peer, offers.Errorf(offers.TooLarge, "demand %s: a framework has at most %d demands", d.ID, wire.MaxDemands), request)
 				continue
 			}
+			if err := c.fitsDevice(d); err != nil {
+				refuse(s.peer, err, request)
+				continue
+			}
 			c.match.Demand(s.id, d)
 		}
 	}

@@ -37,6 +37,7 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 	case status.State == offers.Killing && t.End == nil && t.Kill == nil:
 		c.killing(t, status)
 	case !status.State.Terminal() || t.End != nil:
+		c.bound(ref, status.Devices)
 		c.update(ref, status, true)
 	default:
 		c.Commit(state.Command{EndTask: &state.EndTask{Ref: ref, Status: status}}, func(state.Result) {
@@ -203,6 +204,9 @@ func (c *Core) sendLaunch(t *state.Task) {
 }
 
 func (s *Agent) sendLaunch(c *Core, t *state.Task) {
+	if len(t.Holding.Devices) > 0 {
+		s.sent = append(s.sent, t.Ref())
+	}
 	s.peer.Send(&wire.Launch{Term: c.config.Master.Term, Tasks: []wire.LaunchTask{{
 		Framework: t.Framework, User: t.User, Task: t.Spec, Holding: t.Holding, Policy: t.Policy,
 	}}}, "")

@@ -129,7 +129,7 @@ func (k *kinds) read(a *agent) {
 			continue
 		}
 		for d := range c.Devices {
-			a.fair[scalars+i] += c.Devices[d].Capacity - c.Used[d]
+			a.fair[scalars+i] += c.Free(d)
 		}
 		a.columns[at], a.columns[at+1] = c.Idle(), c.LargestSlice()
 		if a.columns[at+1] > 0 {

@@ -37,10 +37,12 @@ type Matcher struct {
 	frameworks map[offers.FrameworkID]*framework
 	roles      map[offers.Role]offers.RoleSettings
 	tasks      map[offers.TaskRef]*task
-	free       []int64 // fair kinds, offerable agents
-	total      []int64 // fair kinds, counted agents
-	devices    []int64 // devices per class, counted agents
-	epoch      uint64  // counts changes of total and of roles
+	free       []int64          // fair kinds, offerable agents
+	total      []int64          // fair kinds, counted agents
+	devices    []int64          // devices per class, counted agents
+	epoch      uint64           // counts changes of total and of roles
+	largest    map[string]int64 // capacity of the largest device by class; nil: to be found out
+	largestOf  uint64           // the epoch of largest
 	placers    map[offers.Placement]*placer
 	learner    learner // nil until a demand is to be placed by one
 	search     search
@@ -72,6 +74,7 @@ type agent struct {
 	fair    []int64             // its part of Matcher.free while it is offered
 	grew    bool                // stands in Matcher.grown
 	tasks   map[offers.TaskRef]*task
+	use     map[string]Use // of its device classes, as it reports; nil: nothing yet
 }
 
 // task is a launch that holds room.
@@ -79,6 +82,7 @@ type task struct {
 	ref     offers.TaskRef
 	agent   *agent
 	holding offers.Holding
+	heard   bool // its agent has taken the launch
 }
 
 // New builds the matcher of a term from what is replicated: all agents, not
@@ -198,6 +202,7 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 			a.room.Claim(t.holding)
 		}
 		m.fit(a)
+		m.withhold(a)
 	}
 	m.place(a)
 }
@@ -250,6 +255,9 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 	delete(t.agent.tasks, ref)
 	t.agent.room.Give(t.holding)
 	m.charge(ref.Framework, t.agent, &t.holding, -1, false)
+	if t.agent.use != nil && len(t.holding.Devices) > 0 {
+		m.withhold(t.agent)
+	}
 	m.moved(t.agent)
 }
 

@@ -418,6 +418,29 @@ func (m *market) comeBack(t *rapid.T) {
 	}
 }
 
+// devices has an agent report any use of its devices, and that one is unwell.
+// Some of its tasks it has heard of.
+func (m *market) devices(t *rapid.T) {
+	id := m.somewhere(t)
+	for ref, p := range m.tasks {
+		if p.agent == id && rapid.Bool().Draw(t, "heard") {
+			m.TaskHeard(ref)
+		}
+	}
+	uses := map[string]Use{}
+	for _, c := range m.state.Agent(id).Total.Classes {
+		u := Use{Unit: rapid.Int64Range(1, 3).Draw(t, "unit")}
+		for i := range c.Devices {
+			u.Used = append(u.Used, rapid.SampledFrom([]int64{0, 0, 6, 12, 60}).Draw(t, "used"))
+			if rapid.IntRange(0, 4).Draw(t, "unwell") == 0 {
+				u.Unwell = map[int]string{i: "XID 79"}
+			}
+		}
+		uses[c.Name] = u
+	}
+	m.DevicesReported(id, uses)
+}
+
 // TestPromisesOfTheMatcher: after every turn of a drawn history nothing is
 // given twice, no offer is good twice or in another term, and what the matcher
 // counts is what there is.
@@ -426,7 +449,7 @@ func TestPromisesOfTheMatcher(t *testing.T) {
 		m := newMarket(t)
 		actions := map[string]func(*rapid.T){
 			"accept": m.accept, "accept 2": m.accept, "demand": m.demands, "demand 2": m.demands,
-			"come back": m.comeBack, "online": m.goOnline, "state of an agent": m.setState,
+			"devices": m.devices, "come back": m.comeBack, "online": m.goOnline, "state of an agent": m.setState,
 			"end of a task": m.endTask, "role": m.setRole, "session": m.reconnect, "term": m.leader,
 			"a new agent": func(t *rapid.T) {
 				if len(m.agents) < 6 {
@@ -466,7 +489,19 @@ func (m *market) rest(t *rapid.T) {
 	}
 	clear(m.tasks)
 	clear(m.out)
+	for _, id := range m.agents {
+		m.DevicesReported(id, nil)
+	}
 	m.turn(t)
+	for _, id := range m.agents {
+		if a := m.Matcher.agents[id]; a != nil {
+			for _, c := range a.room.Classes() {
+				if int(c.Idle()) != len(c.Devices) {
+					t.Errorf("agent %s: %d of %d devices are idle after everything ended", id, c.Idle(), len(c.Devices))
+				}
+			}
+		}
+	}
 	for k, n := range m.fair.root.alloc {
 		if n != 0 {
 			t.Errorf("kind %d: %d are still allocated after everything ended", k, n)

@@ -25,7 +25,8 @@ type AgentView struct {
 	Used    offers.Holding
 	Offered offers.Holding
 	Free    offers.Holding
-	Devices []offers.ClassRoom // use with offers in it
+	Devices []offers.ClassRoom        // use with offers in it
+	Unwell  map[string]map[int]string // why devices can't be used, by class and index, as the agent reports
 }
 
 // FrameworkView is what fair share knows of one framework.
@@ -71,5 +72,6 @@ type RingAgent struct {
 type Counters struct {
 	Issued, Accepted, Declined, Rescinded, Expired uint64 // offers
 	Decisions                                      uint64 // searches for an agent
+	Mismatches                                     uint64 // times that an agent had bound, or used, other devices than it was counted on
 	DecisionNanos                                  uint64 // spent in turns with such; the matcher has no clock, the shell fills it in
 }

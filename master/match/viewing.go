@@ -42,6 +42,14 @@ func (m *Matcher) View() *View {
 
 func (m *Matcher) viewAgent(a *agent) AgentView {
 	v := AgentView{ID: a.info.ID, Online: a.online, Devices: a.room.Clone().Classes()}
+	for name, use := range a.use {
+		if len(use.Unwell) > 0 {
+			if v.Unwell == nil {
+				v.Unwell = map[string]map[int]string{}
+			}
+			v.Unwell[name] = use.Unwell
+		}
+	}
 	for _, t := range a.tasks {
 		v.Used = join(v.Used, t.holding)
 	}

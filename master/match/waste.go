@@ -101,7 +101,7 @@ func (w *waste) cost(s *search, a *agent) float64 {
 		}
 		c, class := a.classes[want.class], w.aligned[want.class]
 		d := s.devices[n]
-		x := thousandths(c.Devices[d].Capacity-c.Used[d], c.Devices[d].Capacity)
+		x := thousandths(c.Free(d), c.Devices[d].Capacity)
 		m := min(thousandths(want.ask.Bytes(c.Devices[d].Capacity)/int64(want.ask.Count), c.Devices[d].Capacity), x)
 		cost += float64(want.ask.Count) * (class.psi[x-m] - class.psi[x])
 	}

@@ -38,7 +38,8 @@ type (
 	// may have run than it lists.
 	RegisterAgent struct {
 		Agent    offers.Agent `json:"agent"`
-		Sequence uint64       `json:"sequence"` // of the usage below
+		Sequence uint64       `json:"sequence"` // of the use of devices
+		Usage    *Usage       `json:"usage,omitempty"`
 		Tasks    []AgentTask  `json:"tasks"`
 		Have     string       `json:"have,omitempty"`
 		Next     string       `json:"next,omitempty"`
@@ -64,15 +65,20 @@ type (
 		offers.Status
 	}
 	// Usage is the packed use of every device class, sent after every change.
+	// Handled is how many launches with devices the agent had taken on this
+	// connection before it: what those hold is in it, if it is still held.
 	Usage struct {
 		Sequence uint64                 `json:"sequence"`
+		Handled  uint64                 `json:"handled,omitempty"`
 		Classes  map[string]PackedClass `json:"classes"`
 	}
-	// PackedClass is one class in packed form, see offers.Packed.
+	// PackedClass is one class in packed form, see offers.Packed. Unwell says
+	// which devices, by their index, can't be given to anyone for now, and why.
 	PackedClass struct {
-		Bits int      `json:"bits"`
-		Unit int64    `json:"unit"`
-		Used []string `json:"packed"` // "0x..." words
+		Bits   int            `json:"bits"`
+		Unit   int64          `json:"unit"`
+		Used   []string       `json:"packed"` // "0x..." words
+		Unwell map[int]string `json:"unwell,omitempty"`
 	}
 )
 

@@ -30,6 +30,7 @@ func full() map[string][]wire.Message {
 	master := wire.MasterInfo{Name: "m1", Address: "h:1", Term: 7}
 	task := offers.Task{ID: "t", Name: "n", Resources: resources, Command: &offers.Command{Argv: []string{"a", ""}, Env: map[string]string{"A": "b"}, User: "u", Dir: "d"},
 		KillGrace: 1e9, MaxRuntime: 2e9, Labels: map[string]string{"a": "b"}}
+	usage := wire.Usage{Sequence: 3, Handled: 2, Classes: map[string]wire.PackedClass{"gpu": {Bits: 8, Unit: 1 << 20, Used: []string{"0x07140003"}, Unwell: map[int]string{2: "XID 79"}}}}
 	second := offers.Duration(1e9)
 	return map[string][]wire.Message{
 		"from framework": {
@@ -59,12 +60,12 @@ func full() map[string][]wire.Message {
 			&wire.ErrorMessage{Code: offers.OfferGone, Message: "m"},
 		},
 		"from agent": {
-			&wire.RegisterAgent{Attempt: &wire.Attempt{Client: "c", Number: 2}, Agent: offers.Agent{ID: "a", Name: "n", Host: "h", Address: "h:1", Secure: true, Attributes: map[string]string{"rack": "r1"},
+			&wire.RegisterAgent{Usage: &usage, Attempt: &wire.Attempt{Client: "c", Number: 2}, Agent: offers.Agent{ID: "a", Name: "n", Host: "h", Address: "h:1", Secure: true, Attributes: map[string]string{"rack": "r1"},
 				Total:    offers.Inventory{Amounts: offers.Amounts{1000}, Ports: resources.Ports, Classes: []offers.DeviceClass{{Name: "gpu", Devices: []offers.Device{{ID: "g", Capacity: 5, Attributes: map[string]string{"m": "x"}}}}}},
 				Policies: map[string]offers.Policy{"gpu": offers.Spread}, Version: "v", BootID: "b", Started: now},
 				Sequence: 3, Tasks: []wire.AgentTask{{TaskRef: ref, State: offers.Running, Holding: holding}}, Have: "h", Next: "n", Doubt: true},
 			&wire.Statuses{Statuses: []wire.TaskStatus{{Framework: "f", Status: status}}},
-			&wire.Usage{Sequence: 3, Classes: map[string]wire.PackedClass{"gpu": {Bits: 8, Unit: 1 << 20, Used: []string{"0x07140003"}}}},
+			&usage,
 			&wire.Heartbeat{Sequence: 4},
 		},
 		"to agent": {

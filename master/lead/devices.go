@@ -1,0 +1,93 @@
+package lead
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+// devicesKnown takes what an agent said of devices when it registered: what its
+// tasks hold, and what it uses.
+func (c *Core) devicesKnown(s *Agent) {
+	for _, ref := range slices.SortedFunc(maps.Keys(s.known), compareRefs) {
+		t := s.known[ref]
+		if t.State.Terminal() {
+			continue
+		}
+		c.bound(ref, t.Holding.Devices)
+		c.match.TaskHeard(ref)
+	}
+	if s.usage == nil {
+		s.usage = new(wire.Usage)
+	}
+	c.devicesReported(s, s.usage)
+}
+
+// devicesReported takes a report of the use of devices. It is believed as far
+// as it can be read; one of a connection that is not registered is late.
+func (c *Core) devicesReported(s *Agent, m *wire.Usage) {
+	a := c.state().Agent(s.id)
+	if a == nil {
+		return
+	}
+	for s.handled < m.Handled && len(s.sent) > 0 {
+		c.match.TaskHeard(s.sent[0])
+		s.sent = s.sent[1:]
+		s.handled++
+	}
+	uses := make(map[string]match.Use, len(m.Classes))
+	for _, name := range slices.Sorted(maps.Keys(m.Classes)) {
+		class := m.Classes[name]
+		used, err := class.Amounts(len(a.Total.Class(name)))
+		if err != nil {
+			refuse(s.peer, offers.Errorf(offers.BadMessage, "usage: %.64s: %s", name, err), "")
+			continue
+		}
+		uses[name] = match.Use{Used: used, Unit: class.Unit, Unwell: told(class.Unwell, len(used))}
+	}
+	c.match.DevicesReported(s.id, uses)
+}
+
+// maxWhy bounds a sentence that is shown.
+const maxWhy = 256
+
+// told returns why devices are unwell, as it can be shown, of those there are.
+func told(unwell map[int]string, devices int) map[int]string {
+	var out map[int]string
+	for i := range devices {
+		why, there := unwell[i]
+		if !there {
+			continue
+		}
+		if why == "" || len(why) > maxWhy || !offers.Printable(why) {
+			why = "its agent does not say why"
+		}
+		if out == nil {
+			out = map[int]string{}
+		}
+		out[i] = why
+	}
+	return out
+}
+
+// bound takes the devices that an agent says it has bound for a task.
+func (c *Core) bound(ref offers.TaskRef, devices map[string][]offers.Grant) {
+	if c.match.Rebound(ref, devices) {
+		c.note("an agent bound other devices than it was counted on", "task", ref.String())
+	}
+}
+
+// fitsDevice refuses a demand for a larger part of a device than any device
+// has. A class that nobody has is waited for.
+func (c *Core) fitsDevice(d offers.Demand) error {
+	for _, class := range slices.Sorted(maps.Keys(d.Resources.Devices)) {
+		asked, largest := d.Resources.Devices[class].Memory, c.match.LargestDevice(class)
+		if largest > 0 && asked > largest {
+			return offers.Errorf(offers.BadDemand, "demand %q: devices.%s.memory: %d bytes of one device are asked, and the largest %s there is has %d", d.ID, class, asked, class, largest)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package match
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// Until an agent reports, its tasks are counted on the devices that the
+// agent's own rule would choose. What it then reports wins: where a task is
+// bound otherwise it is moved (Rebound), and what is used there and held by no
+// task that the agent has heard of, or is unwell, is offered to nobody
+// (DevicesReported).
+
+// Use is what an agent reports of one device class.
+type Use struct {
+	Used   []int64        // bytes on each device, rounded up to the unit
+	Unit   int64          // bytes
+	Unwell map[int]string // why, by index
+}
+
+// DevicesReported takes what an agent reports of its device classes. It holds
+// what the tasks hold that it has heard of, see TaskHeard. The report of an
+// unknown agent, or of a class that it does not have, is passed over.
+func (m *Matcher) DevicesReported(id offers.AgentID, classes map[string]Use) {
+	a := m.agents[id]
+	if a == nil {
+		return
+	}
+	a.use = classes
+	m.withhold(a)
+}
+
+// TaskHeard notes that a task's agent has taken its launch.
+func (m *Matcher) TaskHeard(ref offers.TaskRef) {
+	if t := m.tasks[ref]; t != nil {
+		t.heard = true
+	}
+}
+
+// Rebound takes the devices that an agent has bound for a task and reports
+// whether they are others than it was counted on. What names other amounts or
+// devices than the agent can have given is passed over.
+func (m *Matcher) Rebound(ref offers.TaskRef, devices map[string][]offers.Grant) bool {
+	t := m.tasks[ref]
+	if t == nil || len(devices) == 0 || sameGrants(t.holding.Devices, devices) || !bindable(t, devices) {
+		return false
+	}
+	a := t.agent
+	m.charge(ref.Framework, a, &t.holding, -1, false)
+	a.room.Give(t.holding)
+	t.holding.Devices, t.heard = devices, true
+	a.room.Claim(t.holding)
+	m.charge(ref.Framework, a, &t.holding, 1, false)
+	m.counters.Mismatches++
+	m.withhold(a)
+	m.rescindOverdrawn(a)
+	m.moved(a)
+	return true
+}
+
+// LargestDevice returns the capacity of the largest device of a class that any
+// known agent has, also one that is away, or 0 where none has the class.
+func (m *Matcher) LargestDevice(class string) int64 {
+	if m.largest == nil || m.largestOf != m.epoch {
+		m.largest, m.largestOf = map[string]int64{}, m.epoch
+		for _, a := range m.agents {
+			for _, c := range a.room.Total().Classes {
+				for _, d := range c.Devices {
+					m.largest[c.Name] = max(m.largest[c.Name], d.Capacity)
+				}
+			}
+		}
+	}
+	return m.largest[class]
+}
+
+// sameGrants reports whether both name the same devices, wherever they stand
+// in their class.
+func sameGrants(a, b map[string][]offers.Grant) bool {
+	return maps.EqualFunc(a, b, func(a, b []offers.Grant) bool {
+		return slices.EqualFunc(a, b, func(a, b offers.Grant) bool {
+			return a.ID == b.ID && a.Memory == b.Memory && a.Share == b.Share
+		})
+	})
+}
+
+// bindable reports whether an agent can have bound these devices for a task:
+// they are its own, as many and of the same classes as were counted.
+func bindable(t *task, devices map[string][]offers.Grant) bool {
+	total := t.agent.room.Total()
+	if len(devices) != len(t.holding.Devices) {
+		return false
+	}
+	for class, grants := range devices {
+		own := total.Class(class)
+		if len(grants) != len(t.holding.Devices[class]) {
+			return false
+		}
+		for _, g := range grants {
+			if g.Index >= len(own) || own[g.Index].ID != g.ID || g.Memory > own[g.Index].Capacity || g.Share > offers.FullShare {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// withhold keeps out of an agent's room what it reports of its devices beyond
+// what is known of its tasks.
+func (m *Matcher) withhold(a *agent) {
+	changed := false
+	classes := a.room.Classes()
+	for i := range classes {
+		c := &classes[i]
+		away := make([]int64, len(c.Devices))
+		if use, reported := a.use[c.Name]; reported && len(use.Used) == len(c.Devices) {
+			m.unknown(a, c, use, away)
+		}
+		changed = a.room.Withhold(c.Name, away) || changed
+	}
+	if changed {
+		m.rescindOverdrawn(a)
+		m.moved(a)
+	}
+}
+
+// unknown writes into away what an agent reports of a class beyond its tasks.
+func (m *Matcher) unknown(a *agent, c *offers.ClassRoom, use Use, away []int64) {
+	held := a.heard(c)
+	for d := range away {
+		known := (held[d] + use.Unit - 1) / use.Unit * use.Unit
+		away[d] = min(max(0, use.Used[d]-known), c.Devices[d].Capacity)
+		if _, unwell := use.Unwell[d]; unwell {
+			away[d] = c.Devices[d].Capacity
+		} else if away[d] > 0 && (c.Away == nil || c.Away[d] == 0) {
+			m.counters.Mismatches++
+		}
+	}
+}
+
+// heard returns the bytes that tasks which the agent has heard of hold of each
+// device of a class.
+func (a *agent) heard(c *offers.ClassRoom) []int64 {
+	held := make([]int64, len(c.Devices))
+	for _, t := range a.tasks {
+		if !t.heard {
+			continue
+		}
+		for _, g := range t.holding.Devices[c.Name] {
+			if i := c.Position(g); i >= 0 {
+				held[i] += g.Memory
+			}
+		}
+	}
+	return held
+}
+
+// rescindOverdrawn takes back the offers of an agent that hold part of a device
+// of which there is less than was thought.
+func (m *Matcher) rescindOverdrawn(a *agent) {
+	var list []*offers.Offer
+	for _, o := range m.book.OfAgent(a.info.ID) {
+		if a.room.Overdrawn(o.Held) {
+			list = append(list, o)
+		}
+	}
+	m.rescind(list, "devices_changed")
+}
