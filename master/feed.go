@@ -66,7 +66,7 @@ func (f *feed) Restored(now *state.State, at time.Time) {
 // lead begins a leadership from a state, the n-th in its term.
 func (f *feed) lead(m wire.MasterInfo, n uint64, s *state.State, now time.Time) {
 	f.change(func(b *events.Buffer) {
-		b.Lead(fmt.Sprintf("%d+%d", m.Term, n), events.EpochOf(s), s.Applied())
+		b.Lead(fmt.Sprintf("%d-%d", m.Term, n), events.EpochOf(s), s.Applied())
 		b.Tell([]events.Event{{Type: events.LeaderElected, Time: now.UTC(), Name: m.Name, Address: m.Address, Term: m.Term}})
 		f.over = make(chan struct{})
 	})

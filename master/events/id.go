@@ -57,7 +57,9 @@ func ParseID(text string) (ID, error) {
 	id := ID{Epoch: uint32(epoch), Command: command, N: uint32(n)}
 	var err4 error
 	if len(parts) == 5 {
-		id.Run = parts[3]
+		if id.Run = parts[3]; strings.Trim(id.Run, "0123456789-") != "" {
+			return ID{}, refused
+		}
 		id.Soft, err4 = strconv.ParseUint(parts[4], 10, 64)
 	}
 	if cmp.Or(err1, err2, err3, err4) != nil || id.String() != text {
