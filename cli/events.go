@@ -107,17 +107,17 @@ func eventText(c *cli.Context, data []byte) ([]byte, error) {
 		return append(data, '\n'), nil
 	}
 	p := newPage(c)
-	when := "-"
-	if !e.Time.IsZero() {
-		when = e.Time.Local().Format(time.TimeOnly)
-	}
+	layout, width := time.TimeOnly, len(time.TimeOnly)
 	if p.wide {
-		p.printf("%s  ", e.ID)
-		when = e.Time.UTC().Format(time.RFC3339Nano)
+		p.printf("%-28s  ", e.ID)
+		layout, width = time.RFC3339, len("2006-01-02T15:04:05+07:00")
 	}
-	subject := cell(row{e.subject()}, 0)
-	p.printf("%-8s  %-22s  %-28s  %s%s  %s", when, e.Type, subject, p.paint(cmp.Or(e.State, "-"), false),
-		strings.Repeat(" ", max(0, len("unreachable")-len(cmp.Or(e.State, "-")))), cell(row{e.detail()}, 0))
+	when, state := "-", cmp.Or(e.State, "-")
+	if !e.Time.IsZero() {
+		when = e.Time.Local().Format(layout)
+	}
+	p.printf("%-*s  %-22s  %-28s  %s%s  %s", width, when, e.Type, cell(row{e.subject()}, 0),
+		p.paint(state, false), strings.Repeat(" ", max(0, len("unreachable")-len(state))), cell(row{e.detail()}, 0))
 	line := strings.TrimRight(p.text.String(), " ")
 	return append([]byte(line), '\n'), nil
 }
