@@ -271,7 +271,7 @@ func (s *eventStream) wait(ctx context.Context, news <-chan struct{}, limit time
 // append adds the frames of what the reader wants and has not had.
 func (s *eventStream) append(text []byte, list []*events.Entry) []byte {
 	for _, e := range list {
-		if s.filter.Wants(&e.Event) && !s.reader.known.Covers(e.ID) {
+		if s.filter.Wants(e.Event) && !s.reader.known.Covers(e.ID) {
 			text = append(text, e.Frame()...)
 			s.told = e.ID
 		}

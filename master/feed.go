@@ -95,11 +95,27 @@ func (f *feed) cease() {
 	})
 }
 
-// timeline returns what is kept of one task.
-func (f *feed) timeline(ref offers.TaskRef) []*events.Entry {
+// timeline returns what is kept of one task, the eldest first. It looks
+// through all there is, and holds up nobody meanwhile.
+func (f *feed) timeline(ref offers.TaskRef) (out []*events.Entry) {
+	list := make([]*events.Entry, eventBatch)
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.buffer.Timeline(ref)
+	place, _ := f.buffer.Oldest()
+	f.mu.Unlock()
+	for {
+		f.mu.Lock()
+		n, lost := f.buffer.Read(place, list)
+		f.mu.Unlock()
+		if n == 0 {
+			return out
+		}
+		for _, e := range list[:n] {
+			if e.Task == ref.Task && e.Framework == ref.Framework {
+				out = append(out, e)
+			}
+		}
+		place += lost + uint64(n)
+	}
 }
 
 // counts returns how many readers there are, the gaps that readers were told

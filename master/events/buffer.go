@@ -3,8 +3,6 @@ package events
 import (
 	"sort"
 	"sync"
-
-	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // Buffer holds the newest events in the order in which they came. Its readers
@@ -37,7 +35,7 @@ const All = ^uint64(0)
 
 // Entry is an event that is kept. It never changes.
 type Entry struct {
-	Event
+	*Event
 	once  sync.Once
 	frame []byte
 }
@@ -70,7 +68,8 @@ func (b *Buffer) enter(epoch uint32) {
 	}
 }
 
-// Append adds durable events, in their order.
+// Append adds durable events, in their order. The list is the buffer's from
+// then on.
 func (b *Buffer) Append(list []Event) {
 	if len(list) == 0 {
 		return
@@ -78,7 +77,7 @@ func (b *Buffer) Append(list []Event) {
 	b.enter(list[0].ID.Epoch)
 	entries := make([]Entry, len(list))
 	for i := range list {
-		entries[i].Event = list[i]
+		entries[i].Event = &list[i]
 		b.push(&entries[i])
 	}
 	b.last = list[len(list)-1].ID
@@ -94,7 +93,7 @@ func (b *Buffer) Lead(run string, epoch uint32, applied uint64) {
 	b.Show(applied)
 }
 
-// Tell adds soft events and names them.
+// Tell adds soft events and names them. The list is the buffer's from then on.
 func (b *Buffer) Tell(list []Event) {
 	if len(list) == 0 {
 		return
@@ -102,10 +101,9 @@ func (b *Buffer) Tell(list []Event) {
 	entries := make([]Entry, len(list))
 	for i := range list {
 		b.soft++
-		entries[i].Event = list[i]
-		id := b.last
-		id.Run, id.Soft = b.run, b.soft
-		entries[i].ID = id
+		list[i].ID = b.last
+		list[i].ID.Run, list[i].ID.Soft = b.run, b.soft
+		entries[i].Event = &list[i]
 		b.push(&entries[i])
 	}
 	b.reveal()
@@ -200,16 +198,4 @@ func (b *Buffer) Read(place uint64, list []*Entry) (n int, lost uint64) {
 		n, place = n+1, place+1
 	}
 	return n, lost
-}
-
-// Timeline returns the kept events of one task that are shown, the eldest
-// first.
-func (b *Buffer) Timeline(ref offers.TaskRef) []*Entry {
-	var out []*Entry
-	for p := b.first; p < b.shown; p++ {
-		if e := b.at(p); e.Task == ref.Task && e.Framework == ref.Framework {
-			out = append(out, e)
-		}
-	}
-	return out
 }

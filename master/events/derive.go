@@ -15,6 +15,13 @@ const maxText = 512
 // nothing else, so every master derives the same.
 func Derive(before, after *state.State, batch []state.Command, results []state.Result) []Event {
 	d := deriving{before: before, at: ID{Epoch: EpochOf(after), Command: before.Applied()}}
+	told := 0 // most commands tell one event, and some never any
+	for i := range batch {
+		if c := &batch[i]; c.Acknowledge == nil && c.Put == nil && c.Delete == nil {
+			told++
+		}
+	}
+	d.out = make([]Event, 0, told)
 	for i := range batch {
 		d.at.Command++
 		d.at.N = 0

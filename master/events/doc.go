@@ -25,5 +25,5 @@
 // # Costs
 //
 // With n events kept: Append, Tell and Show are O(1) each event, Seek is
-// O(log n), Read costs what it returns, Timeline is O(n).
+// O(log n), Read costs what it returns. See the benchmarks for what that is.
 package events
