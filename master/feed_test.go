@@ -142,8 +142,13 @@ func TestStreamIsGolden(t *testing.T) {
 		say("a quiet stream lives")
 		s.feed.cease()
 		say("nothing, since it leads no more")
-		<-all.ended
-		<-some.ended
+		for i, w := range []*tape{all, some} {
+			select {
+			case <-w.ended:
+			default:
+				t.Errorf("the stream of reader %d goes on", i+1)
+			}
+		}
 	})
 	const file = "testdata/events.golden"
 	if os.Getenv("UPDATE_GOLDEN") != "" {

@@ -106,7 +106,10 @@ func TestStoryIsTold(t *testing.T) {
 	tell("the agent is to drain, goes, and comes back", c.move(a, offers.AgentUnreachable), c.move(a, offers.AgentDraining), c.move(a, offers.AgentDraining), c.again(a, "one"))
 	tell("the framework is away, which does not last longer", c.away(f), c.away(f), c.remove(f, true))
 	tell("it is removed, once, and the end of its last task follows", c.remove(f, false), c.remove(f, false), c.end(t2, offers.Killed), c.remove(f, false))
-	tell("a role", state.Command{SetRole: &state.SetRole{Role: "eng", Settings: &offers.RoleSettings{Weight: 2}}})
+	role := func(weight float64) state.Command {
+		return state.Command{SetRole: &state.SetRole{Role: "eng", Settings: &offers.RoleSettings{Weight: weight}}}
+	}
+	tell("a role, once in vain", role(-1), role(2))
 	tell("another agent of that name", c.framework(""), c.agent("two"))
 	tell("with a task", c.launch(offers.TaskRef{Framework: "f00002-c0de", Task: "t1"}, "a00002-c0de"))
 	tell("and it is gone for a third", c.agent("two"))
