@@ -111,6 +111,12 @@ func (cl *client) silent(ctx context.Context, host string) error {
 	if host == cl.heard {
 		return nil
 	}
+	return cl.probe(ctx, host)
+}
+
+// probe asks a master whether it lives; that it refuses to be asked is no
+// silence. It is safe for concurrent use.
+func (cl *client) probe(ctx context.Context, host string) error {
 	within, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(within, http.MethodGet, cl.scheme+"://"+host+"/healthz", nil)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/master/events"
 )
 
 // The shells ask "ringmaster __complete WORDS..." for the candidates, so that
@@ -83,6 +85,27 @@ var liveArguments = map[string]string{
 	"job status": "jobs", "job logs": "jobs", "job stop": "jobs", "job scale": "jobs", "job rollback": "jobs", "job history": "jobs",
 }
 
+// liveValues is which list the value of a flag is completed from.
+var liveValues = map[string]string{"--task": "tasks", "--agent": "agents", "--framework": "frameworks", "--role": "roles"}
+
+// valuesOf returns what the value of a flag may become, if the word before the
+// last is one whose values are known.
+func valuesOf(c *cli.Context, cmd *cli.Command, words []string) (all []string, known bool) {
+	if cmd == nil || len(words) < 2 {
+		return nil, false
+	}
+	switch before := words[len(words)-2]; {
+	case before == "--type" && cmd.Name == "events":
+		for _, t := range events.Types {
+			all = append(all, string(t))
+		}
+		return all, true
+	case liveValues[before] != "":
+		return liveIDs(c, liveValues[before], words), true
+	}
+	return nil, false
+}
+
 // candidates returns what the last of words may become.
 func candidates(c *cli.Context, words []string) []string {
 	if len(words) == 0 {
@@ -100,8 +123,9 @@ func candidates(c *cli.Context, words []string) []string {
 			return nil
 		}
 	}
-	var all []string
+	all, value := valuesOf(c, cmd, words)
 	switch {
+	case value:
 	case cmd == nil || len(cmd.Subcommands) > 0 && !strings.HasPrefix(last, "-"):
 		all = names(commands)
 	case strings.HasPrefix(last, "-"):

@@ -57,6 +57,7 @@ func newFake(tb testing.TB, token string) *fake {
 		f.asked <- struct{}{}
 	})
 	mux.HandleFunc("GET /v1/tasks/{id}/logs", f.logs)
+	mux.HandleFunc("GET /v1/events", f.events)
 	mux.HandleFunc("GET /v1/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ringmaster state\x01")) // and nothing follows
 	})
@@ -83,6 +84,37 @@ func (f *fake) logs(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write([]byte(text[offset:]))
+}
+
+// events writes three events after the one that is asked for and breaks off;
+// without follow it writes all that are left. Then nothing more comes.
+func (f *fake) events(w http.ResponseWriter, r *http.Request) {
+	if id := r.FormValue("framework") + r.FormValue("task"); id == "fw-2" {
+		refuse(w, http.StatusNotFound, "unknown_framework", "there is no framework "+id)
+		return
+	}
+	text, err := os.ReadFile(filepath.Join("testdata", "fake", "events.txt"))
+	if err != nil {
+		refuse(w, http.StatusNotFound, "internal", err.Error())
+		return
+	}
+	blocks := strings.SplitAfter(string(text), "\n\n")
+	if after := r.FormValue("after"); after != "" && after != "oldest" {
+		at := slices.IndexFunc(blocks, func(b string) bool { return strings.HasPrefix(b, "id: "+after+"\n") })
+		blocks = blocks[at+1:]
+	}
+	follow := r.FormValue("follow") != "false"
+	for i, b := range blocks {
+		_, _ = io.WriteString(w, b)
+		w.(http.Flusher).Flush()
+		if i == 3 && follow {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	if follow {
+		f.asked <- struct{}{}
+		<-r.Context().Done()
+	}
 }
 
 // run ends a task as its arguments say.

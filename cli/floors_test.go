@@ -32,6 +32,7 @@ var floors = map[string]float64{
 	"offers/wire":       1,
 	"rings":             1,
 	"master/state":      1,
+	"master/events":     2,
 	"master/match":      2,
 	"master/lead":       2.5,
 	"agent":             2,

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 )
@@ -13,7 +16,7 @@ func logsCommand() *cli.Command {
 		Name: "logs", Category: workGroup, Usage: "what a task wrote", ArgsUsage: "TASK",
 		Description: examples("ringmaster logs build-7", "ringmaster logs -f --stderr build-7"),
 		Flags: clientFlags(
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task ends or Ctrl-C"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task ends or Ctrl-C, whatever becomes of the connection"},
 			&cli.BoolFlag{Name: "stderr", Usage: "its standard error instead of its standard output"},
 		),
 		Action: aboutOne(func(c *cli.Context, cl *client, task string) error {
@@ -25,7 +28,10 @@ func logsCommand() *cli.Command {
 			if c.Bool("stderr") {
 				stream = "stderr"
 			}
-			resp, err := cl.do(c.Context, http.MethodGet, path+"/logs?"+taskQuery(stream, c.Bool("follow")), nil)
+			if c.Bool("follow") {
+				return followLog(c, &follower{path: path + "/logs", stream: stream, client: cl}, task)
+			}
+			resp, err := cl.do(c.Context, http.MethodGet, path+"/logs?"+taskQuery(stream), nil)
 			if err != nil {
 				return err
 			}
@@ -36,4 +42,16 @@ func logsCommand() *cli.Command {
 			return c.Context.Err()
 		}),
 	}
+}
+
+// followLog copies a log as it grows. Offsets outlive connections, masters and
+// agents, so it goes on where it broke off.
+func followLog(c *cli.Context, f *follower, task string) error {
+	f.to, f.mu = c.App.Writer, &sync.Mutex{}
+	err := f.run(c.Context)
+	var refused *answerError
+	if err == nil || errors.Is(err, context.Canceled) || errors.As(err, &refused) && f.offset == 0 {
+		return err
+	}
+	return fmt.Errorf("the output of %s broke off after %d bytes, and nobody has gone on with it for %s: %w", task, f.offset, patienceFor(err), err)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strconv"
 	"sync"
@@ -49,52 +48,36 @@ type follower struct {
 	line   []byte // the beginning of a line, with a prefix only
 }
 
-// tries is how often in a row a broken stream is asked for again.
-const tries = 10
-
+// run copies until nothing more will come.
 func (f *follower) run(ctx context.Context) error {
 	defer f.end()
-	var err error
-	for range tries {
-		var whole bool
-		before := f.offset
-		if whole, err = f.stretch(ctx); whole || ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if f.offset > before {
-			return f.run(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(300 * time.Millisecond):
-		}
-	}
-	return err
+	return insist(ctx, f.stretch)
 }
 
-// stretch copies until the stream ends; whole says that nothing is missing.
-func (f *follower) stretch(ctx context.Context) (whole bool, err error) {
+// stretch copies until the stream ends. All has come when it ends by itself,
+// and when whoever reads our output has left.
+func (f *follower) stretch(ctx context.Context) (all, some bool, err error) {
 	query := url.Values{"stream": {f.stream}, "follow": {strconv.FormatBool(!f.once)}, "offset": {strconv.FormatInt(f.offset, 10)}}
-	resp, err := f.client.do(ctx, http.MethodGet, f.path+"?"+query.Encode(), nil)
+	resp, done, err := f.client.stream(ctx, f.path+"?"+query.Encode())
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	defer resp.Body.Close()
-	buf := make([]byte, 32<<10)
+	defer done()
+	begin, buf := time.Now(), make([]byte, 32<<10)
 	for {
 		n, err := resp.Body.Read(buf)
 		if n > 0 {
+			some = true
 			f.offset += int64(n)
 			if werr := f.write(buf[:n]); werr != nil {
-				return true, nil // whoever read our output has left
+				return true, true, nil
 			}
 		}
 		if err == io.EOF {
-			return true, nil
+			return true, true, nil
 		}
 		if err != nil {
-			return false, fmt.Errorf("the stream broke off: %w", err)
+			return false, some || time.Since(begin) > goodStretch, broke(err)
 		}
 	}
 }

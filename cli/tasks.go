@@ -27,6 +27,7 @@ type taskView struct {
 	Created   time.Time              `json:"created"`
 	Started   time.Time              `json:"started"`
 	Finished  time.Time              `json:"finished"`
+	History   []eventView            `json:"history"` // of one task that was asked for
 }
 
 type grantView struct {
@@ -87,6 +88,15 @@ func drawTask(p *page, t taskView) {
 	p.fields("id", t.ID, "name", t.Name, "state", t.State, "exit", t.end(), "reason", t.Reason, "message", t.Message,
 		"framework", t.Framework, "agent", t.Agent, "resources", t.Resources.String(), "devices", t.devices(),
 		"created", moment(t.Created), "started", moment(t.Started), "finished", moment(t.Finished))
+	if len(t.History) == 0 {
+		return
+	}
+	var rows []row
+	for _, e := range t.History {
+		rows = append(rows, row{e.Time.UTC().Format(time.RFC3339), strings.TrimPrefix(e.Type, "task_"), e.State, e.detail()})
+	}
+	p.printf("\n")
+	p.table(row{"TIME", "EVENT", "STATE", "WHY"}, rows)
 }
 
 // end is the exit code or signal of a task that ended.
@@ -118,10 +128,4 @@ func moment(t time.Time) string {
 }
 
 // taskQuery is the query of one stream of a task's output.
-func taskQuery(stream string, follow bool) string {
-	q := url.Values{"stream": {stream}}
-	if follow {
-		q.Set("follow", "true")
-	}
-	return q.Encode()
-}
+func taskQuery(stream string) string { return url.Values{"stream": {stream}}.Encode() }

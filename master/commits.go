@@ -78,5 +78,7 @@ func (l *loop) conclude(out outcome) {
 		return
 	}
 	l.core.At(time.Now())
-	l.core.Committed(out.batch, out.results, l.replica.State())
+	s := l.replica.State()
+	l.core.Committed(out.batch, out.results, s)
+	l.feed.show(s)
 }

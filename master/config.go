@@ -97,8 +97,9 @@ func (c *Config) validate() error {
 }
 
 // forLoop is what the loop needs of it; at is the advertised HTTP address.
-func (c *Config) forLoop(name, at string) loopConfig {
+func (c *Config) forLoop(name, at string, f *feed) loopConfig {
 	return loopConfig{
+		feed: f,
 		name: name, address: at, door: c.Door,
 		match:        match.Config{Rings: c.Rings, Placement: c.Placement, OfferTimeout: c.OfferTimeout, Exclude: c.Exclude},
 		agentTimeout: c.AgentTimeout, removalEvery: c.RemovalEvery, removalBurst: c.RemovalBurst,

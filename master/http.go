@@ -60,6 +60,7 @@ var (
 type api struct {
 	loop    leading
 	replica standing
+	feed    *feed
 	door    *door.Door
 	logger  hclog.Logger
 	version string
@@ -102,6 +103,7 @@ func (a *api) build() {
 		"GET /v1/offers":          {action: door.Read, serve: a.read(a.listOffers)},
 		"GET /v1/rings":           {action: door.Read, serve: a.read(a.listRings)},
 		"GET /v1/roles":           {action: door.Read, serve: a.read(a.listRoles)},
+		"GET /v1/events":          {action: door.Read, serve: a.events},
 
 		"GET /v1/tasks/{id}/logs":            {action: door.Sandbox, target: "id", serve: a.taskLogs},
 		"GET /v1/tasks/{id}/files":           {action: door.Sandbox, target: "id", serve: a.taskFiles},

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -50,6 +51,7 @@ type loop struct {
 	config  loopConfig
 	replica replicated
 	logger  hclog.Logger
+	feed    *feed
 
 	inbox     chan func(*lead.Core) // run by the loop; nil: this master does not lead
 	proposed  chan proposal
@@ -80,11 +82,12 @@ type loopConfig struct {
 	agentTimeout time.Duration
 	removalEvery time.Duration
 	removalBurst int
+	feed         *feed // nil: its own, which nobody reads
 }
 
 func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 	l := &loop{
-		config: config, replica: r, logger: logger,
+		config: config, replica: r, logger: logger, feed: cmp.Or(config.feed, newFeed()),
 		unanswered: map[uint64]func(){},
 		inbox:      make(chan func(*lead.Core), inboxSize),
 		proposed:   make(chan proposal, pipelineSize),
@@ -174,10 +177,12 @@ func (l *loop) begin() {
 	l.runs++
 	master := wire.MasterInfo{Name: l.config.name, Address: l.config.address, Term: l.term}
 	l.deciding = 0
+	s := l.replica.State()
 	l.core = lead.New(lead.Config{
 		Master: master, Again: l.runs - 1, Match: l.config.match, AgentTimeout: l.config.agentTimeout,
 		RemovalEvery: l.config.removalEvery, RemovalBurst: l.config.removalBurst,
-	}, l.replica.State(), time.Now())
+	}, s, time.Now())
+	l.feed.lead(master, l.runs, s, time.Now())
 	close(*l.leads.Load())
 }
 
@@ -195,6 +200,7 @@ func (l *loop) finishTurn(due *time.Timer) {
 	for _, n := range turn.Notes {
 		l.logger.Info(n.Text, n.Args...)
 	}
+	l.feed.tell(turn.Told)
 	for batch := turn.Steps; len(batch) > 0; {
 		n := entrySize(batch)
 		commands := make([]state.Command, n)
@@ -223,6 +229,7 @@ func (l *loop) stepDown(reason string) {
 	l.logger.Info("gives up the leadership", "term", l.term, "reason", reason)
 	l.core.Close(reason)
 	l.core, l.seen = nil, nil
+	l.feed.cease()
 	l.shut()
 	for id, giveUp := range l.unanswered {
 		delete(l.unanswered, id)

@@ -53,15 +53,17 @@ func Open(c Config) (_ *Master, err error) {
 	if m.address, err = replica.Advertised(m.listener.Addr(), c.AdvertiseHTTP); err != nil {
 		return nil, fmt.Errorf("http: %w", err)
 	}
+	f := newFeed()
 	if m.replica, err = replica.Open(replica.Config{
-		Name: c.Name, DataDir: c.DataDir, Listen: c.Raft, Advertise: c.AdvertiseRaft, HTTP: m.address,
+		Watcher: f,
+		Name:    c.Name, DataDir: c.DataDir, Listen: c.Raft, Advertise: c.AdvertiseRaft, HTTP: m.address,
 		BootstrapExpect: c.BootstrapExpect, Join: c.Join, Door: c.Door, Logger: c.Logger,
 	}); err != nil {
 		return nil, err
 	}
-	m.loop = newLoop(m.config.forLoop(m.replica.Self().Name, m.address), m.replica, m.logger)
+	m.loop = newLoop(m.config.forLoop(m.replica.Self().Name, m.address, f), m.replica, m.logger)
 	m.api = &api{
-		loop: m.loop, replica: m.replica, door: c.Door, logger: m.logger, version: c.Version,
+		loop: m.loop, replica: m.replica, feed: f, door: c.Door, logger: m.logger, version: c.Version,
 		framework: m.loop.serveFramework, agent: m.loop.serveAgent,
 		silence: min(longestSilence, m.config.AgentTimeout), hold: electionHold,
 		agents: &http.Transport{

@@ -21,6 +21,7 @@ type exporter struct {
 	leader, term, agents, frameworks, tasks, offers *prometheus.Desc
 	decisions, seconds, pending, mismatches         *prometheus.Desc
 	total, used, offered                            *prometheus.Desc
+	readers, gaps, dropped                          *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*exporter)(nil)
@@ -48,6 +49,9 @@ func newRegistry(a *api) *prometheus.Registry {
 			total:      desc("resource_total", "What the reachable agents have: cpus in cores, bandwidth in bits per second, all else in bytes.", "kind"),
 			used:       desc("resource_used", "What tasks hold of it.", "kind"),
 			offered:    desc("resource_offered", "What outstanding offers hold of it.", "kind"),
+			readers:    desc("event_readers", "Who reads GET /v1/events here."),
+			gaps:       desc("event_gaps_total", "Gaps that readers of events were told of."),
+			dropped:    desc("event_drops_total", "Events that readers missed because they were too slow."),
 		})
 	return r
 }
@@ -56,6 +60,7 @@ func newRegistry(a *api) *prometheus.Registry {
 func (e *exporter) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.seconds, e.pending, e.mismatches, e.total, e.used, e.offered,
+		e.readers, e.gaps, e.dropped,
 	} {
 		out <- d
 	}
@@ -67,6 +72,10 @@ func (e *exporter) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
 	}
 	gauge(e.term, float64(e.api.replica.Term()))
+	readers, gaps, dropped := e.api.feed.counts()
+	gauge(e.readers, float64(readers))
+	out <- prometheus.MustNewConstMetric(e.gaps, prometheus.CounterValue, float64(gaps))
+	out <- prometheus.MustNewConstMetric(e.dropped, prometheus.CounterValue, float64(dropped))
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	p, err := e.api.loop.picture(ctx)

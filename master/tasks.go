@@ -31,6 +31,7 @@ type shownTask struct {
 	Created   *time.Time                `json:"created"`
 	Started   *time.Time                `json:"started,omitempty"`
 	Finished  *time.Time                `json:"finished,omitempty"`
+	History   []shownMoment             `json:"history,omitempty"` // of one task that was asked for
 }
 
 // taskResources is what a task asked for, every scalar kind shown.
@@ -43,10 +44,10 @@ type taskResources struct {
 	Devices   map[string]offers.DeviceAsk `json:"devices,omitempty"`
 }
 
-func (p *picture) showTask(t *state.Task) any {
+func (p *picture) showTask(t *state.Task) *shownTask {
 	status := p.taskStatus(t)
 	a := t.Spec.Resources.Amounts
-	out := shownTask{
+	out := &shownTask{
 		ID: t.Spec.ID, Name: t.Spec.Name, Framework: t.Framework, Agent: t.Agent, Role: t.Role, State: status.State,
 		Resources: taskResources{cores(a[offers.CPUs]), a[offers.Mem], a[offers.Disk], a[offers.Bandwidth], t.Holding.Ports, t.Spec.Resources.Devices},
 		Devices:   status.Devices, ExitCode: status.ExitCode, Signal: status.Signal, Healthy: status.Healthy, Reason: status.Reason, Message: status.Message,
@@ -129,7 +130,9 @@ func (a *api) oneTask(r *http.Request, p *picture) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.showTask(t), nil
+	status, out := p.taskStatus(t), p.showTask(t)
+	out.History = history(t, status.Started, a.feed.timeline(t.Ref()))
+	return out, nil
 }
 
 // findTask returns the task that text names: FRAMEWORK:TASK, an id, or a

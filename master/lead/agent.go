@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -149,6 +150,7 @@ func (c *Core) AgentEnded(s *Agent, heard time.Time) {
 	c.silent[s.id] = heard
 	c.dirty = true
 	c.note("agent disconnected", "agent", s.id)
+	c.told = append(c.told, events.Event{Type: events.AgentDisconnected, Time: c.wall(), Agent: s.id})
 }
 
 // agentStateSet follows a change of an agent's state.

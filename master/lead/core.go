@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -68,7 +69,8 @@ type Core struct {
 	attempts   map[string]uint64 // the newest connection of each client that registered
 	turn       []Step            // commands collected in this turn
 	notes      []Note
-	dirty      bool // something changed since Observe
+	told       []events.Event // of this turn
+	dirty      bool           // something changed since Observe
 }
 
 // New begins to lead in the term of config.Master with what was committed before.
@@ -155,8 +157,9 @@ func (c *Core) Commit(command state.Command, then func(state.Result)) {
 type Turn struct {
 	Steps []Step // to be made durable, in order, and answered with Committed
 	Notes []Note
-	More  bool      // there is more to decide already
-	Next  time.Time // when to finish a turn even without input; zero: never
+	Told  []events.Event // what changed and is not replicated, in order and without ids
+	More  bool           // there is more to decide already
+	Next  time.Time      // when to finish a turn even without input; zero: never
 
 	Searches uint64 // for an agent to offer; the shell has the clock to time them
 }
@@ -169,8 +172,8 @@ func (c *Core) Finish() Turn {
 	}
 	r := c.match.Ready(c.now)
 	c.sendReady(r)
-	t := Turn{Steps: c.turn, Notes: c.notes, More: r.More, Searches: r.Searches}
-	c.turn, c.notes = nil, nil
+	t := Turn{Steps: c.turn, Notes: c.notes, Told: c.told, More: r.More, Searches: r.Searches}
+	c.turn, c.notes, c.told = nil, nil, nil
 	t.Next, _ = c.match.Next()
 	if at, ok := c.delivery.next(); ok && (t.Next.IsZero() || at.Before(t.Next)) {
 		t.Next = at

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -74,6 +75,7 @@ type scene struct {
 	state  *state.State
 	now    time.Time
 	next   time.Time // as the last turn said
+	told   []events.Event
 }
 
 func newScene(t testing.TB) *scene {
@@ -96,6 +98,7 @@ func (l *scene) propose() []lead.Step {
 	l.At(l.now)
 	t := l.Finish()
 	l.next = t.Next
+	l.told = append(l.told, t.Told...)
 	return t.Steps
 }
 

@@ -104,6 +104,7 @@ func (c *Core) update(ref offers.TaskRef, s offers.Status, fromAgent bool) {
 	if a := c.state().Agent(s.Agent); a != nil && s.Address == "" {
 		s.Address = a.Host
 	}
+	c.tellUpdate(ref, &s)
 	if b := c.delivery.add(ref, s, fromAgent); b != nil {
 		c.sendUpdate(b, c.now)
 	}

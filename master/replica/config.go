@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/witness"
 )
@@ -43,9 +45,34 @@ type Config struct {
 	// tells an older copy of DataDir. Empty means /dev/shm.
 	RuntimeDir string
 
+	// Watcher, where there is one, is told what is applied here.
+	Watcher Watcher
+
 	Door   *door.Door
 	Logger hclog.Logger
 }
+
+// Watcher is told of every change of the replicated state, in order and once
+// State returns it. Raft's own goroutine calls it and everybody waits for
+// that: it must not.
+type Watcher interface {
+	// Applied follows a batch of commands.
+	Applied(before, after *state.State, batch []state.Command, results []state.Result)
+	// Loaded follows a state that came from a snapshot of Raft: what led to
+	// it is not known here.
+	Loaded(now *state.State)
+	// Restored follows the restore of a saved snapshot, see [Replica.Restore].
+	Restored(now *state.State, at time.Time)
+}
+
+// unwatched is for where nobody watches.
+type unwatched struct{}
+
+var _ Watcher = unwatched{}
+
+func (unwatched) Applied(_, _ *state.State, _ []state.Command, _ []state.Result) {}
+func (unwatched) Loaded(*state.State)                                            {}
+func (unwatched) Restored(*state.State, time.Time)                               {}
 
 const defaultPace = 700 * time.Millisecond
 

@@ -99,7 +99,7 @@ func rebuild(dir, name, memory string) (*state.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, index := newFSM(hclog.NewNullLogger()), uint64(0)
+	f, index := newFSM(nil, hclog.NewNullLogger()), uint64(0)
 	if len(list) > 0 {
 		_, in, err := kept.Open(list[0].ID)
 		if err != nil {

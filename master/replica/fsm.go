@@ -34,13 +34,17 @@ func encodeEntry(term uint64, batch []state.Command) ([]byte, error) {
 // for everyone.
 type fsm struct {
 	current atomic.Pointer[state.State]
+	watcher Watcher
 	logger  hclog.Logger
 }
 
 var _ raft.FSM = (*fsm)(nil)
 
-func newFSM(logger hclog.Logger) *fsm {
-	f := &fsm{logger: logger}
+func newFSM(watcher Watcher, logger hclog.Logger) *fsm {
+	if watcher == nil {
+		watcher = unwatched{}
+	}
+	f := &fsm{watcher: watcher, logger: logger}
 	f.current.Store(state.New())
 	return f
 }
@@ -72,6 +76,7 @@ func (f *fsm) Apply(log *raft.Log) any {
 	}
 	next, results := current.Apply(batch)
 	f.current.Store(next)
+	f.watcher.Applied(current, next, batch, results)
 	return outcome{results: results}
 }
 
@@ -94,6 +99,7 @@ func (f *fsm) Restore(in io.ReadCloser) error {
 		return fmt.Errorf("read the snapshot: %w", err)
 	}
 	f.current.Store(s)
+	f.watcher.Loaded(s)
 	return nil
 }
 

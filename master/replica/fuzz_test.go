@@ -36,7 +36,7 @@ func FuzzEntry(f *testing.F) {
 	f.Add(append(binary.BigEndian.AppendUint64(nil, 0), restoreMark), uint64(1))
 	f.Add(restore[:len(restore)-1], uint64(1))
 	f.Fuzz(func(t *testing.T, data []byte, term uint64) {
-		m := newFSM(hclog.NewNullLogger())
+		m := newFSM(nil, hclog.NewNullLogger())
 		before := m.current.Load()
 		defer func() {
 			if p := recover(); p != nil {

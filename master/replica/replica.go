@@ -82,7 +82,7 @@ func Open(c Config) (_ *Replica, err error) {
 	}
 	r.self = Member{ID: known.ID, Name: known.Name, Raft: r.port.advertised, HTTP: c.HTTP}
 	r.port.idAt, r.port.answer = r.idAt, r.answer
-	r.fsm = newFSM(c.Logger)
+	r.fsm = newFSM(c.Watcher, c.Logger)
 	if err := r.openRaft(was); err != nil {
 		return nil, err
 	}

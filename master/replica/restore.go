@@ -94,6 +94,8 @@ func (f *fsm) applyRestore(index, term uint64, body []byte) any {
 	if err != nil {
 		f.unreadable(index, err)
 	}
-	f.current.Store(s.Replacing(f.current.Load(), term, now))
+	restored := s.Replacing(f.current.Load(), term, now)
+	f.current.Store(restored)
+	f.watcher.Restored(restored, now)
 	return outcome{}
 }

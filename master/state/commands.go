@@ -155,6 +155,9 @@ type Result struct {
 	Gone *Agent
 	// Ended are the tasks that the command ended, with their statuses.
 	Ended []*Task
+	// Killed are the living tasks whose end was ordered because the command
+	// removed their framework.
+	Killed []*Task
 }
 
 // Weight estimates the bytes of what callers can make large in a command (a

@@ -74,12 +74,14 @@ func (tx *tx) removeFramework(c *RemoveFramework) Result {
 	f := *old
 	f.Removed, f.Deadline = true, time.Time{}
 	tx.stores.Delete([]byte(c.ID))
+	var ordered []*Task
 	for _, t := range collect(tx.tasks, c.ID) {
 		switch {
 		case t.End == nil && t.Kill == nil:
 			killed := *t
 			killed.Kill = &KillOrder{Reason: offers.ReasonFrameworkGone, Time: c.Time}
 			tx.replaceLiving(&killed)
+			ordered = append(ordered, &killed)
 		case t.End != nil && !t.Acknowledged:
 			tx.retire(t)
 		}
@@ -89,7 +91,7 @@ func (tx *tx) removeFramework(c *RemoveFramework) Result {
 		tx.removed.add(f.Ended, f.ID)
 	}
 	tx.frameworks.Insert([]byte(f.ID), &f)
-	return Result{Value: &f}
+	return Result{Value: &f, Killed: ordered}
 }
 
 // settle enters a removed framework, whose last task has just ended, into the

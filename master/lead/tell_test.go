@@ -1,0 +1,89 @@
+package lead_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/events"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// heardOf returns what was told since the last time, as lines.
+func (l *scene) heardOf() []string {
+	var out []string
+	for _, e := range l.told {
+		line := fmt.Sprintf("%s %s %s", e.Type, e.Task, e.State)
+		if e.Task == "" {
+			line = fmt.Sprintf("%s %s", e.Type, e.Agent)
+		}
+		if e.Healthy != nil {
+			line += fmt.Sprint(" ", *e.Healthy)
+		}
+		out = append(out, line)
+	}
+	l.told = nil
+	return out
+}
+
+func (l *scene) wantTold(why string, want ...string) {
+	l.Helper()
+	if got := l.heardOf(); !slices.Equal(got, want) {
+		l.Errorf("%s: told is %q, want %q", why, got, want)
+	}
+}
+
+// What is not replicated is told once, when it is news: not again when a
+// report is sent again, and not the ends, which are told when they are durable.
+func TestWhatOnlyTheLeaderSeesIsTold(t *testing.T) {
+	l := newScene(t)
+	h, f := l.host("a", ""), l.author("")
+	f.launch("t")
+	ref := f.ref("t")
+	l.wantTold("a launch is durable")
+	h.report(ref, offers.Starting, "1.1")
+	h.report(ref, offers.Starting, "1.1")
+	f.acknowledge("t", "1.1")
+	l.wantTold("it starts", "task_updated t starting")
+	h.report(ref, offers.Running, "1.2")
+	f.acknowledge("t", "1.2")
+	healthy := status(ref, offers.Running, "1.3")
+	healthy.Statuses[0].Healthy = new(true)
+	h.say(healthy)
+	h.say(healthy)
+	l.wantTold("it runs and is healthy", "task_updated t running", "task_updated t running true")
+
+	id := h.self.ID
+	h.leave()
+	l.wantTold("its agent is away", fmt.Sprint("agent_disconnected ", id))
+	l.wait(2 * time.Minute)
+	l.wantTold("for long", "task_updated t unreachable")
+	h = h.back(listed(ref, offers.Running))
+	l.wantTold("and is back", "task_updated t running")
+	h.report(ref, offers.Finished, "1.4")
+	l.wantTold("an end is durable")
+
+	f.launch("u")
+	h.report(f.ref("u"), offers.Running, "2.1")
+	l.heardOf()
+	l.succeed()
+	f = l.author(f.id)
+	h.back(listed(f.ref("u"), offers.Running))
+	l.wantTold("what another leader told already")
+}
+
+// What is told of a task names all that it can be filtered by.
+func TestWhatIsToldNamesItsTask(t *testing.T) {
+	l := newScene(t)
+	h, f := l.host("a", ""), l.author("")
+	f.launch("t")
+	h.report(f.ref("t"), offers.Running, "1.1")
+	if len(l.told) != 1 {
+		t.Fatalf("told is %+v", l.told)
+	}
+	e := l.told[0]
+	if role := l.state.Task(f.ref("t")).Role; e.Framework != f.id || e.Agent != h.self.ID || e.Role != role || e.ID != (events.ID{}) {
+		t.Errorf("told is %+v, want the role %q", e, role)
+	}
+}
