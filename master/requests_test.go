@@ -291,7 +291,7 @@ func TestMetricsNamePartsOfTheCluster(t *testing.T) {
 	s := newScene(t, "")
 	_, _, text := s.ask("GET", "/metrics", "")
 	for _, line := range []string{
-		"ringmaster_leader 1", "ringmaster_term 7", `ringmaster_agents{state="active"} 1`, `ringmaster_agents{state="gone"} 0`,
+		"ringmaster_leader 1", "ringmaster_term 7", "ringmaster_event_readers 0", "ringmaster_event_gaps_total 0", "ringmaster_event_drops_total 0", `ringmaster_agents{state="active"} 1`, `ringmaster_agents{state="gone"} 0`,
 		`ringmaster_frameworks{connected="true"} 1`, `ringmaster_frameworks{connected="false"} 1`,
 		`ringmaster_tasks{state="running"} 1`, `ringmaster_tasks{state="finished"} 0`,
 		`ringmaster_offers_total{outcome="accepted"} 2`, `ringmaster_decisions_total{placement="rings"} 9`,
