@@ -8,7 +8,8 @@ import (
 // tellUpdate tells those who listen to events how a living task is, if that is
 // news. Its end is an event of its own once it is committed.
 func (c *Core) tellUpdate(ref offers.TaskRef, s *offers.Status) {
-	if s.State.Terminal() {
+	t := c.state().Task(ref)
+	if s.State.Terminal() || t != nil && t.End != nil {
 		return
 	}
 	if last, known := c.delivery.last.of(ref); known && last.State == s.State && same(last.Healthy, s.Healthy) {
@@ -18,7 +19,7 @@ func (c *Core) tellUpdate(ref offers.TaskRef, s *offers.Status) {
 		Type: events.TaskUpdated, Time: s.Time, Framework: ref.Framework, Task: ref.Task, Agent: s.Agent,
 		State: string(s.State), Reason: s.Reason, Message: s.Message, Healthy: s.Healthy,
 	}
-	if t := c.state().Task(ref); t != nil {
+	if t != nil {
 		e.Role = t.Role
 	}
 	c.told = append(c.told, e)

@@ -63,6 +63,8 @@ func TestWhatOnlyTheLeaderSeesIsTold(t *testing.T) {
 	l.wantTold("and is back", "task_updated t running")
 	h.report(ref, offers.Finished, "1.4")
 	l.wantTold("an end is durable")
+	h.report(ref, offers.Running, "1.2")
+	l.wantTold("what nobody acknowledged before the end is sent again")
 
 	f.launch("u")
 	h.report(f.ref("u"), offers.Running, "2.1")
