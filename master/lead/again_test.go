@@ -466,3 +466,34 @@ func TestNoResendOfWhatIsAcknowledged(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedRegistrationLeavesNoGhost: a register was committed and not
+// admitted, since its connection ended or is the older one. The framework's time
+// runs all the same once the connection that is served has ended.
+func TestRefusedRegistrationLeavesNoGhost(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		l := newScene(t)
+		id, patience := l.author("").id, offers.Duration(10*time.Second)
+		enter := func(number uint64) *author {
+			a := &author{listener: &listener{TB: t}, l: l}
+			a.Framework = lead.NewFramework(a.listener, number, func() {})
+			a.hand(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f", FailoverTimeout: &patience}})
+			return a
+		}
+		live := enter(8)
+		l.commit()
+		late := enter(7)
+		if gone {
+			l.FrameworkEnded(late.Framework)
+		}
+		l.commit()
+		if f := l.state.Framework(id); !f.Deadline.IsZero() || live.ended != "" {
+			t.Fatalf("gone %v: the one that is there has a deadline %v, or is ended: %q", gone, f.Deadline, live.ended)
+		}
+		live.leave()
+		l.wait(11 * time.Second)
+		if !l.state.Framework(id).Removed {
+			t.Errorf("gone %v: nobody is left of it, and it is there for ever", gone)
+		}
+	}
+}
