@@ -16,6 +16,10 @@ type (
 	DemandID string
 	// TaskID is chosen by the framework and unique within it, see [TaskID.Validate].
 	TaskID string
+	// LaunchID names one launch of a task, since a task's id may be used again
+	// once its end is acknowledged. "" is of a version that gave none: it may be
+	// any of that task, see [LaunchID.Other].
+	LaunchID string
 	// UpdateID names one status update of one task, see [Status].
 	UpdateID string
 )
@@ -28,6 +32,9 @@ type TaskRef struct {
 
 // String writes FRAMEWORK:TASK, the form the command line accepts.
 func (r TaskRef) String() string { return string(r.Framework) + ":" + string(r.Task) }
+
+// Other reports whether the two are surely of different launches of a task.
+func (id LaunchID) Other(than LaunchID) bool { return id != "" && than != "" && id != than }
 
 // Life returns the mark that an agent gives to all updates of one launch of a
 // task: what is before the first dot, "" where a master made the update. A task

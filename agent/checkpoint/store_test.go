@@ -24,7 +24,7 @@ func example(n int) tasks.Known {
 		Launch: tasks.Launch{
 			Accepted: now.Add(time.Duration(n)),
 			LaunchTask: wire.LaunchTask{
-				Framework: "f1", User: "nobody", Policy: offers.Spread,
+				Framework: "f1", LaunchID: "7-1", User: "nobody", Policy: offers.Spread,
 				Task: offers.Task{ID: offers.TaskID(fmt.Sprintf("t%03d", n)), Command: &offers.Command{Argv: []string{"true"}, Env: map[string]string{"A": "b"}}, KillGrace: offers.Duration(time.Second)},
 				Holding: offers.Holding{
 					Amounts: offers.Amounts{1500, 1 << 30}, Ports: offers.MakePorts(offers.PortRange{First: 31000, Last: 31001}),

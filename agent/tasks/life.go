@@ -57,6 +57,9 @@ func (m *Machine) Started(ref offers.TaskRef, now time.Time) {
 	}
 	m.tellDevices(t, now)
 	t.watch(now)
+	if t.Kill != nil { // before it ran; the next order of the same says nothing any more
+		m.report(t, Report{State: offers.Killing, Reason: t.Kill.Reason, Time: now}, now)
+	}
 	if t.Kill != nil || t.Doom != nil {
 		m.ask(t, now)
 	}

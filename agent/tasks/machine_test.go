@@ -310,7 +310,7 @@ func TestStories(t *testing.T) {
 			{"0 launch t", "launched t, changed t, | start t"},
 			{"0 prepared t", "changed t, | release t"},
 			{"0 kill t", "changed t, |"}, // nothing to cancel: it will start
-			{"0 started t", "changed t, | signal TERM t, send t running"},
+			{"0 started t", "changed t, | signal TERM t, send t running, send t killing asked"},
 		},
 		"a kill before the launch": {
 			{"0 kill t", "launched t, changed t, | send t dropped unknown_task"},

@@ -31,7 +31,7 @@ func (m *Machine) Register() (uint64, []wire.AgentTask) {
 		if t.Orphan {
 			continue
 		}
-		entry := wire.AgentTask{TaskRef: ref, State: t.State, Healthy: t.Healthy, Started: t.Started}
+		entry := wire.AgentTask{TaskRef: ref, LaunchID: t.LaunchID, State: t.State, Healthy: t.Healthy, Started: t.Started}
 		if t.held {
 			entry.Holding = t.Holding
 		}
@@ -254,7 +254,7 @@ func (m *Machine) Kill(k *wire.KillTask, now time.Time) error {
 		if err := named(k.TaskRef); err != nil {
 			return fmt.Errorf("kill: %w", err)
 		}
-		t = m.enter(wire.LaunchTask{Framework: k.Framework, Task: offers.Task{ID: k.Task}}, now)
+		t = m.enter(wire.LaunchTask{Framework: k.Framework, LaunchID: k.LaunchID, Task: offers.Task{ID: k.Task}}, now)
 		m.finish(t, Report{State: offers.Dropped, Reason: offers.ReasonUnknownTask, Message: "the agent does not know it", Time: now}, now)
 		return nil
 	}

@@ -33,7 +33,8 @@ type world struct {
 
 	copied   map[offers.TaskRef]Known // of the disk, some time ago
 	copyMeta Meta
-	older    bool // the masters are to say that the copy is one
+	older    bool // the masters are to say that the copy is one, until it is written down
+	told     bool // they have said so
 
 	outbox
 }
@@ -60,6 +61,7 @@ func (w *world) settle(crash bool) {
 	if r.Meta != nil {
 		w.meta = *r.Meta
 	}
+	w.older, w.told = w.older && !w.told, false
 	for _, l := range r.Launched {
 		w.disk[l.Ref()] = Known{Launch: l}
 	}
@@ -152,6 +154,7 @@ func (w *world) crash() {
 	for _, k := range w.disk {
 		known = append(known, k)
 	}
+	w.told = false
 	clear(w.gates)
 	w.restarted(w.disk)
 	clear(w.fetching)
@@ -375,7 +378,7 @@ func (w *world) register(t *rapid.T) {
 		}
 	}
 	w.registered(w.now)
-	w.older = false
+	w.told = true
 }
 
 // rest does all there is to do, and verifies every invariant.

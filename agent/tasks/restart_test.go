@@ -185,6 +185,30 @@ func TestTasksGoOnAfterARestart(t *testing.T) {
 	play(t, m, []step{{"3 back", "changed opened, | start waits, send opened running, usage"}})
 }
 
+// All that is told of a task names the launch it is of, also after a restart
+// and where the agent knows nothing but the order to end it.
+func TestReportsNameTheirLaunch(t *testing.T) {
+	m := fresh(t)
+	l := wire.LaunchTask{Framework: "f", LaunchID: "5-1", Task: offers.Task{ID: "t", Command: &offers.Command{Shell: "true"}}}
+	if err := m.Launch(&wire.Launch{Term: 5, Tasks: []wire.LaunchTask{l}}, at(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Kill(&wire.KillTask{Term: 5, TaskRef: name("unknown"), LaunchID: "5-2"}, at(0)); err != nil {
+		t.Fatal(err)
+	}
+	m = restart(t, m, 1)
+	m.Ended(name("t"), How{Rebooted: true}, at(1))
+	_, list := m.Register()
+	register(t, m, at(2))
+	sent := m.Ready().Send
+	if len(list) != 2 || list[0].LaunchID != "5-1" || list[1].LaunchID != "5-2" {
+		t.Errorf("it lists %+v", list)
+	}
+	if len(sent) != 2 || sent[0].LaunchID != "5-1" || sent[1].LaunchID != "5-2" {
+		t.Errorf("it sends %+v", sent)
+	}
+}
+
 // A token is written down before it is sent, and stays the same until a master
 // has confirmed it.
 func TestTokens(t *testing.T) {

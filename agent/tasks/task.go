@@ -127,7 +127,7 @@ func (t *task) report(r Report) {
 
 // status returns a report as it travels.
 func (t *task) status(r Report, agent offers.AgentID, host string) wire.TaskStatus {
-	s := wire.TaskStatus{Framework: t.Framework, Status: offers.Status{
+	s := wire.TaskStatus{Framework: t.Framework, LaunchID: t.LaunchID, Status: offers.Status{
 		Task: t.Task.ID, Agent: agent, State: r.State, UpdateID: r.ID, Reason: r.Reason, Message: r.Message,
 		ExitCode: r.ExitCode, Signal: r.Signal, Healthy: r.Healthy, Address: host, Started: t.Started, Time: r.Time,
 	}}

@@ -82,44 +82,6 @@ func TestConnectionsEndWithTheirLeadership(t *testing.T) {
 	}
 }
 
-// TestReportsOfATasksPast launches a task anew under the id of one whose agent
-// was never told that its end is acknowledged. What that agent resends is of
-// the past, and it has taken the launch for the one it knows.
-func TestReportsOfATasksPast(t *testing.T) {
-	l := newLeader()
-	f, fp, a, ap := l.settle()
-	l.accept(t, f, fp)
-	l.commit()
-	report := func(state offers.State, id offers.UpdateID) {
-		launched := last[*wire.Launch](t, ap).Tasks[0]
-		ap.got, fp.got = []wire.Message{last[*wire.Launch](t, ap)}, nil
-		l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: launched.Framework,
-			Status: offers.Status{Task: "t1", State: state, UpdateID: id}}}}, "")
-		l.commit()
-	}
-	report(offers.Failed, "past.2")
-	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: "t1", UpdateID: "past.2"}, ""))
-	l.commit()
-	l.accept(t, f, fp)
-	l.commit()
-	for _, id := range []offers.UpdateID{"past.1", "past.2"} {
-		report(map[offers.UpdateID]offers.State{"past.1": offers.Running, "past.2": offers.Failed}[id], id)
-		if len(fp.got) != 0 {
-			t.Errorf("the framework is told of the past %s: %v", id, fp.got[0])
-		}
-		if got := last[*wire.AcknowledgeStatus](t, ap).Acknowledged[0].UpdateID; got != id {
-			t.Errorf("the agent is told %s, want %s", got, id)
-		}
-	}
-	if _, again := ap.got[len(ap.got)-1].(*wire.Launch); !again {
-		t.Errorf("the agent does not get the launch that it took for the past: %v", ap.got)
-	}
-	report(offers.Failed, "now.1")
-	if got := last[*wire.Update](t, fp).Status.UpdateID; got != "now.1" {
-		t.Errorf("the framework is told %s", got)
-	}
-}
-
 // TestWhoReturnsInTimeIsNotRemoved brings a framework back just before its
 // deadline. Its registration is on the way to a majority when the deadline
 // passes.
@@ -172,46 +134,6 @@ func TestAgentThatLeavesBeforeItIsAdmitted(t *testing.T) {
 		if a.State != offers.AgentUnreachable {
 			t.Errorf("after a minute of silence it is %s", a.State)
 		}
-	}
-}
-
-// TestNoLaunchOfADoubtfulPresent: the agent is back on an older copy of its
-// checkpoint and reports the past of a task. What it does not know any more may
-// have run, so it is not launched again.
-func TestNoLaunchOfADoubtfulPresent(t *testing.T) {
-	l := newLeader()
-	f, fp, a, _ := l.settle()
-	l.accept(t, f, fp)
-	l.commit()
-	report := func(id offers.UpdateID) {
-		l.HandleAgent(a, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: last[*wire.Registered](t, fp).FrameworkID,
-			Status: offers.Status{Task: "t1", State: offers.Failed, UpdateID: id}}}}, "")
-		l.commit()
-	}
-	report("past.1")
-	l.Handle(f, f.Prepare(&wire.Acknowledge{TaskID: "t1", UpdateID: "past.1"}, ""))
-	l.commit()
-	l.accept(t, f, fp)
-	l.commit()
-
-	var known offers.Agent
-	for one := range l.state.Agents() {
-		known = one.Agent
-	}
-	known.Started = l.now.Add(time.Hour) // another run
-	ap := &peer{}
-	a = lead.NewAgent(ap)
-	ref := offers.TaskRef{Framework: last[*wire.Registered](t, fp).FrameworkID, Task: "t1"}
-	l.HandleAgent(a, &wire.RegisterAgent{Agent: known, Doubt: true, Tasks: []wire.AgentTask{{TaskRef: ref, State: offers.Failed}}}, "")
-	l.commit()
-	report("past.2")
-	for _, m := range ap.got {
-		if launch, again := m.(*wire.Launch); again {
-			t.Errorf("it is launched again: %+v", launch)
-		}
-	}
-	if got := l.state.Task(ref); got.End == nil || got.End.State != offers.Gone {
-		t.Errorf("it has come to %+v, want gone", got.End)
 	}
 }
 
@@ -442,31 +364,6 @@ func TestDroppedIsToldOnTheNextConnection(t *testing.T) {
 	next.update(offers.Dropped, "")
 }
 
-// TestEndOfAnotherLife: an agent is back on a copy from when an earlier task had
-// the id than the last two. What it says of that one is no end of the present.
-func TestEndOfAnotherLife(t *testing.T) {
-	for _, older := range []bool{true, false} {
-		l := newScene(t)
-		a, h := l.author(""), l.host("a", "")
-		for _, life := range []offers.UpdateID{"one.2", "two.2"} {
-			a.launch("t1")
-			h.report(a.ref("t1"), offers.Finished, life)
-			a.acknowledge("t1", life)
-		}
-		a.launch("t1")
-		again := &host{listener: &listener{TB: t}, l: l, self: h.self}
-		again.Agent = lead.NewAgent(again.listener)
-		again.self.Started = l.now
-		again.say(&wire.RegisterAgent{Agent: again.self, Doubt: older, Tasks: []wire.AgentTask{listed(a.ref("t1"), offers.Finished)}})
-		heard[wire.Message](a.listener)
-		again.report(a.ref("t1"), offers.Failed, "three.2")
-		want := map[bool]offers.State{true: offers.Gone, false: offers.Failed}[older]
-		if end := l.state.Task(a.ref("t1")).End; end == nil || end.State != want {
-			t.Errorf("older %v: it ends %+v", older, end)
-		}
-	}
-}
-
 // TestLateDisconnectEndsItsOwn: a connection ends while the next register is on
 // its way to a majority. No deadline may be left on the framework that is there.
 func TestLateDisconnectEndsItsOwn(t *testing.T) {
@@ -566,6 +463,37 @@ func TestNoResendOfWhatIsAcknowledged(t *testing.T) {
 	for _, m := range fp.got {
 		if u, again := m.(*wire.Update); again {
 			t.Errorf("it is told %+v", u.Status)
+		}
+	}
+}
+
+// TestRefusedRegistrationLeavesNoGhost: a register was committed and not
+// admitted, since its connection ended or is the older one. The framework's time
+// runs all the same once the connection that is served has ended.
+func TestRefusedRegistrationLeavesNoGhost(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		l := newScene(t)
+		id, patience := l.author("").id, offers.Duration(10*time.Second)
+		enter := func(number uint64) *author {
+			a := &author{listener: &listener{TB: t}, l: l}
+			a.Framework = lead.NewFramework(a.listener, number, func() {})
+			a.hand(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f", FailoverTimeout: &patience}})
+			return a
+		}
+		live := enter(8)
+		l.commit()
+		late := enter(7)
+		if gone {
+			l.FrameworkEnded(late.Framework)
+		}
+		l.commit()
+		if f := l.state.Framework(id); !f.Deadline.IsZero() || live.ended != "" {
+			t.Fatalf("gone %v: the one that is there has a deadline %v, or is ended: %q", gone, f.Deadline, live.ended)
+		}
+		live.leave()
+		l.wait(11 * time.Second)
+		if !l.state.Framework(id).Removed {
+			t.Errorf("gone %v: nobody is left of it, and it is there for ever", gone)
 		}
 	}
 }

@@ -15,7 +15,7 @@ type Agent struct {
 	peer  Peer
 	id    offers.AgentID // once registered
 	ended bool
-	known map[offers.TaskRef]wire.AgentTask // what it listed when it registered
+	known map[offers.TaskRef]wire.AgentTask // what it listed when it registered, and was not told to forget
 	usage *wire.Usage                       // what it said with that of its devices
 
 	// Launches with devices that were sent, and not yet said to be handled;
@@ -107,9 +107,10 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 	answer := &wire.AgentRegistered{
 		AgentID: a.ID, Master: c.config.Master, Heartbeat: offers.Duration(c.config.AgentHeartbeat()), Older: a.Older,
 	}
-	for ref := range s.known {
-		if t := c.state().Task(ref); t == nil || t.Agent != a.ID || t.End != nil && t.Acknowledged {
+	for ref, listed := range s.known {
+		if t := c.state().Task(ref); t == nil || t.Agent != a.ID || t.End != nil && t.Acknowledged || listed.LaunchID.Other(t.LaunchID) {
 			answer.Forget = append(answer.Forget, ref)
+			delete(s.known, ref)
 		}
 	}
 	slices.SortFunc(answer.Forget, compareRefs)

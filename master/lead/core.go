@@ -66,6 +66,7 @@ type Core struct {
 	deadlines  map[offers.FrameworkID]time.Time
 	delivery   *delivery
 	removals   *rate.Limiter
+	launches   uint64            // named so far
 	attempts   map[string]uint64 // the newest connection of each client that registered
 	turn       []Step            // commands collected in this turn
 	notes      []Note

@@ -16,7 +16,7 @@ type Framework struct {
 	settled func() // called once for each register, when it was answered
 
 	id    offers.FrameworkID // once registered
-	entry uint64             // which of its registrations this one was
+	entry uint64             // the last of its registrations that this one stands for
 	user  string
 	ended bool
 }
@@ -102,14 +102,17 @@ func (s *Framework) register(c *Core, m *wire.Register, request string) {
 
 // admitted begins the service once the registration is durable.
 func (s *Framework) admitted(c *Core, f *state.Framework, request string) {
+	old := c.frameworks[f.ID]
 	if s.ended { // it went away meanwhile
-		if c.frameworks[f.ID] == nil {
+		if old == nil {
 			c.disconnected(f, f.Registrations)
+		} else {
+			old.entry = f.Registrations
 		}
 		return
 	}
-	old := c.frameworks[f.ID]
 	if old != nil && old.number > s.number { // of a process that may be no more
+		old.entry = f.Registrations
 		s.ended = true
 		refuse(s.peer, offers.Errorf(offers.FailedOver, "a newer connection is registered as framework %s", f.ID), request)
 		s.peer.End("failed over")

@@ -175,7 +175,7 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 	var durable []offers.TaskID
 	waiting := len(acc.Launches)
 	for _, t := range acc.Launches {
-		t.User = s.user
+		t.User, t.LaunchID = s.user, c.nameLaunch()
 		c.Commit(state.Command{Launch: &state.Launch{Task: t}}, func(r state.Result) {
 			waiting--
 			if r.Err != nil {
@@ -192,6 +192,13 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 			}
 		})
 	}
+}
+
+// nameLaunch returns an id that no other launch has, of this or another
+// leadership.
+func (c *Core) nameLaunch() offers.LaunchID {
+	c.launches++
+	return offers.LaunchID(fmt.Sprintf("%s-%d", c.delivery.name, c.launches))
 }
 
 // dropped tells that a launch came to nothing, on a later connection too: there

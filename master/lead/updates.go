@@ -20,13 +20,11 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", in.Task), "")
 	case t == nil || t.Agent != s.id || t.End != nil && t.Acknowledged:
 		s.acknowledge(ref, status.UpdateID)
-	case t.End == nil && ofPast(status.UpdateID, t.Past):
+	case in.LaunchID.Other(t.LaunchID):
 		s.acknowledge(ref, status.UpdateID)
 		if status.State.Terminal() {
-			s.relaunch(c, t)
+			s.mistaken(c, t)
 		}
-	case t.End == nil && status.State.Terminal() && c.ofAnotherLife(t, status.UpdateID):
-		c.lost(t) // the agent may forget it once that is durable, and sends it again until then
 	case t.End != nil && status.State.Terminal() && t.End.UpdateID != status.UpdateID:
 		// The agent forgets the task and tells no other end of it, so the one
 		// that counts is the masters' to deliver.
@@ -63,31 +61,19 @@ func (c *Core) killing(t *state.Task, status offers.Status) {
 	})
 }
 
-// ofPast reports whether an update is of the life of a task whose end was
-// past.
-func ofPast(id, past offers.UpdateID) bool {
-	return id == past || past.Life() != "" && past.Life() == id.Life()
-}
-
-// ofAnotherLife reports whether an end may be of an earlier task of the id than
-// the present one and its past: the agent has come back on an older copy of its
-// checkpoint, and nothing was heard yet of the life that the end is of.
-func (c *Core) ofAnotherLife(t *state.Task, id offers.UpdateID) bool {
-	last, known := c.delivery.last.of(t.Ref())
-	return t.Doubtful && t.Past != "" && !(known && last.UpdateID.Life() != "" && last.UpdateID.Life() == id.Life())
-}
-
-// relaunch sends the launch of a living task once more to its agent, which may
-// have taken it for the task of its past until that was acknowledged. An agent
-// that knows both apart starts nothing twice. One that may have forgotten the
-// present gets no launch.
-func (s *Agent) relaunch(c *Core, t *state.Task) {
-	if t.Restored || t.Doubtful {
+// mistaken brings a task on whose agent has told the end of another launch of
+// its id, and has taken the present one for that until it was acknowledged. So
+// it gets the launch once more; one that knows it starts nothing twice, and one
+// that may have forgotten it gets none. An end that it may not know of is the
+// masters' to deliver.
+func (s *Agent) mistaken(c *Core, t *state.Task) {
+	switch {
+	case t.End != nil:
+		c.deliverEnd(t)
+	case t.Restored || t.Doubtful:
 		c.lost(t)
-		return
-	}
-	s.sendLaunch(c, t)
-	if t.Kill != nil {
+	default:
+		s.sendLaunch(c, t)
 		c.orderKill(t.Ref())
 	}
 }
@@ -192,7 +178,7 @@ func (c *Core) orderKill(ref offers.TaskRef) {
 		return
 	}
 	if s := c.agents[t.Agent]; s != nil {
-		s.peer.Send(&wire.KillTask{Term: c.config.Master.Term, TaskRef: ref, Grace: t.Kill.Grace, Reason: t.Kill.Reason}, "")
+		s.peer.Send(&wire.KillTask{Term: c.config.Master.Term, TaskRef: ref, LaunchID: t.LaunchID, Grace: t.Kill.Grace, Reason: t.Kill.Reason}, "")
 	}
 }
 
@@ -209,7 +195,7 @@ func (s *Agent) sendLaunch(c *Core, t *state.Task) {
 		s.sent = append(s.sent, t.Ref())
 	}
 	s.peer.Send(&wire.Launch{Term: c.config.Master.Term, Tasks: []wire.LaunchTask{{
-		Framework: t.Framework, User: t.User, Task: t.Spec, Holding: t.Holding, Policy: t.Policy,
+		Framework: t.Framework, LaunchID: t.LaunchID, User: t.User, Task: t.Spec, Holding: t.Holding, Policy: t.Policy,
 	}}}, "")
 }
 

@@ -29,6 +29,7 @@ func loaded(b *testing.B, n int) *State {
 func oneLaunch(i int, name string) Command {
 	c := launch("f00001-c0de", offers.TaskID(fmt.Sprintf("%s%d", name, i)), offers.AgentID(fmt.Sprintf("a%05d-c0de", 1+i%1000)))
 	t := &c.Launch.Task
+	t.LaunchID = offers.LaunchID(fmt.Sprintf("12-%d", 1+i))
 	t.Role, t.Spec.Resources.Amounts = "eng", offers.Amounts{1000, 1 << 30}
 	t.Holding.Amounts = t.Spec.Resources.Amounts
 	t.Spec.Command = &offers.Command{Argv: []string{"/bin/sh", "-c", "sleep 1"}, Env: map[string]string{"A": "1"}}

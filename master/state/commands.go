@@ -104,7 +104,7 @@ type (
 	// the framework has a task of that id that lives or whose end it has not
 	// acknowledged, with the framework's code when that is not there any more,
 	// and with offer_gone when the agent is not active. Of the task's life
-	// (Kill, End, Acknowledged, Ended, Past, Restored, Doubtful, Absences) nothing
+	// (Kill, End, Acknowledged, Ended, Restored, Doubtful, Absences) nothing
 	// is taken over. Result: the *Task.
 	Launch struct{ Task Task }
 	// EndTask records the end of a task. The first end wins; an unknown task

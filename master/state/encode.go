@@ -21,8 +21,9 @@ const (
 //	1  a key that is written again after its deletion starts at version 1
 //	2  it goes on from there, and a store is bounded in bytes
 //	3  the absences of agents are counted, and what ends a registration says which
+//	4  launches have names
 const (
-	commandVersion = 3
+	commandVersion = 4
 	oldestVersion  = 1
 )
 

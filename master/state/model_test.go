@@ -292,11 +292,8 @@ func (m *model) launch(t Task) offers.Code {
 	if m.agents[t.Agent].State != offers.AgentActive {
 		return offers.OfferGone
 	}
-	t.Kill, t.End, t.Acknowledged, t.Ended, t.Past, t.Restored, t.Doubtful = nil, nil, false, 0, "", false, false
+	t.Kill, t.End, t.Acknowledged, t.Ended, t.Restored, t.Doubtful = nil, nil, false, 0, false, false
 	t.Absences = m.agents[t.Agent].Absences
-	if known && old.Agent == t.Agent {
-		t.Past = old.End.UpdateID
-	}
 	m.tasks[t.Ref()] = t
 	return ""
 }

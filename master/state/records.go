@@ -57,6 +57,7 @@ type Framework struct {
 type Task struct {
 	Framework offers.FrameworkID
 	Agent     offers.AgentID
+	LaunchID  offers.LaunchID `cbor:"LaunchID,omitempty"` // no other launch of the id has it
 	Role      offers.Role
 	User      string
 	Policy    offers.Policy
@@ -71,9 +72,6 @@ type Task struct {
 	Acknowledged bool
 	// Ended orders ended tasks for the bounded history; 0 while it lives.
 	Ended uint64
-	// Past is the update id of the end of the task that had this id before, on
-	// the same agent; "" where there was none. That may come once more.
-	Past offers.UpdateID `cbor:"Past,omitempty"`
 	// Restored says that the task lived in a snapshot that was restored. What
 	// became of it since that was saved only its agent can tell, so it is not
 	// launched again.

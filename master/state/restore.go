@@ -11,6 +11,8 @@ import (
 	"io"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // Read builds a state from a snapshot, which must end where r ends. It refuses
@@ -172,11 +174,14 @@ func (tx *tx) restore(kind recordKind, payload []byte) error {
 		}
 		return enter(tx.roles, []byte(r.Role), &r.Settings)
 	case recordTask:
-		t := new(Task)
-		if err := decoding.Unmarshal(payload, t); err != nil {
+		var r struct {
+			Task
+			Past offers.UpdateID // what told launches of one id apart before they had names
+		}
+		if err := decoding.Unmarshal(payload, &r); err != nil {
 			return err
 		}
-		return tx.restoreTask(t)
+		return tx.restoreTask(&r.Task)
 	case recordEntry:
 		var e entryRecord
 		if err := decoding.Unmarshal(payload, &e); err != nil {

@@ -102,6 +102,27 @@ func TestSnapshotRefusals(t *testing.T) {
 	}
 }
 
+// TestSnapshotOfNamelessLaunches reads what was written before launches had
+// names.
+func TestSnapshotOfNamelessLaunches(t *testing.T) {
+	l := newLab(t)
+	f, a := l.framework("f"), l.agent("a")
+	l.do(launch(f, "t", a.ID))
+	elder := struct {
+		Task
+		Past offers.UpdateID
+	}{*l.s.Task(ref(f, "t")), "u1"}
+	start := append([]byte(snapshotMagic), snapshotVersion)
+	s, err := Read(bytes.NewReader(seal(4, start, record(t, recordHeader, &header{cluster, l.s.counters}),
+		record(t, recordAgent, l.s.Agent(a.ID)), record(t, recordFramework, l.s.Framework(f)), record(t, recordTask, &elder))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(snapshot(t, s), snapshot(t, l.s)) {
+		t.Errorf("it is read as %+v", s.Task(ref(f, "t")))
+	}
+}
+
 func TestSnapshotPassesErrorsOn(t *testing.T) {
 	full := errors.New("no space")
 	if _, err := small(t).WriteTo(writerFunc(func([]byte) (int, error) { return 0, full })); !errors.Is(err, full) {

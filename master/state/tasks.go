@@ -30,10 +30,7 @@ func (tx *tx) launch(task *Task) Result {
 	}
 	t := *task
 	t.Absences = a.Absences
-	t.Kill, t.End, t.Acknowledged, t.Ended, t.Past, t.Restored, t.Doubtful = nil, nil, false, 0, "", false, false
-	if known && old.Agent == t.Agent {
-		t.Past = old.End.UpdateID
-	}
+	t.Kill, t.End, t.Acknowledged, t.Ended, t.Restored, t.Doubtful = nil, nil, false, 0, false, false
 	tx.replaceLiving(&t)
 	tx.count(ref.Framework, 1)
 	return Result{Value: &t}

@@ -49,19 +49,21 @@ type (
 	// AgentTask is what an agent knows of one task.
 	AgentTask struct {
 		offers.TaskRef
-		State   offers.State   `json:"state"`
-		Holding offers.Holding `json:"holding"`
-		Healthy *bool          `json:"healthy,omitempty"` // as in offers.Status
-		Started time.Time      `json:"started,omitzero"`
+		LaunchID offers.LaunchID `json:"launch_id,omitempty"`
+		State    offers.State    `json:"state"`
+		Holding  offers.Holding  `json:"holding"`
+		Healthy  *bool           `json:"healthy,omitempty"` // as in offers.Status
+		Started  time.Time       `json:"started,omitzero"`
 	}
 	// Statuses are reports of tasks, in order per task. They are resent until
 	// an AcknowledgeStatus names them.
 	Statuses struct {
 		Statuses []TaskStatus `json:"statuses"`
 	}
-	// TaskStatus is one report of one framework's task.
+	// TaskStatus is one report of one framework's task, and of that launch.
 	TaskStatus struct {
 		Framework offers.FrameworkID `json:"framework_id"`
+		LaunchID  offers.LaunchID    `json:"launch_id,omitempty"`
 		offers.Status
 	}
 	// Usage is the packed use of every device class, sent after every change.
@@ -84,9 +86,10 @@ type (
 
 type (
 	// AgentRegistered answers RegisterAgent. Forget names tasks of the
-	// agent's list that the masters do not know or know to have ended: the
-	// agent kills those that still run and forgets all of them. Tasks that are
-	// accepted on this agent and were not in its list follow as Launch, unless
+	// agent's list that the masters do not know or know to have ended, or whose
+	// id is of another launch by now: the agent kills those that still run and
+	// forgets all of them. Tasks that are accepted on this agent and were not in
+	// its list follow as Launch, unless
 	// more may have run than the agent lists: they end as gone then. Older
 	// says that this run began from an older copy of its checkpoint, so that
 	// the agent starts nothing of what it brought along.
@@ -105,9 +108,10 @@ type (
 	}
 	// LaunchTask is one task and the room that the master counts for it. The
 	// agent binds the devices named there if they are still free for it, and
-	// by its own policy otherwise.
+	// by its own policy otherwise. The LaunchID is in all that it tells of it.
 	LaunchTask struct {
 		Framework offers.FrameworkID `json:"framework_id"`
+		LaunchID  offers.LaunchID    `json:"launch_id,omitempty"`
 		User      string             `json:"user,omitempty"` // the framework's, when the task names none
 		Task      offers.Task        `json:"task"`
 		Holding   offers.Holding     `json:"holding"`
@@ -117,8 +121,9 @@ type (
 	KillTask struct {
 		Term uint64 `json:"term"`
 		offers.TaskRef
-		Grace  *offers.Duration `json:"grace,omitempty"`
-		Reason string           `json:"reason,omitempty"`
+		LaunchID offers.LaunchID  `json:"launch_id,omitempty"`
+		Grace    *offers.Duration `json:"grace,omitempty"`
+		Reason   string           `json:"reason,omitempty"`
 	}
 	// AcknowledgeStatus ends the resending of reports.
 	AcknowledgeStatus struct {

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/lead"
@@ -291,13 +292,16 @@ func (b *books) audit() {
 	}
 }
 
+// serves reports whether the leader has a connection of an agent.
+func (b *books) serves(id offers.AgentID) bool {
+	return slices.ContainsFunc(b.m.served, func(s *served) bool { return s.books == b && s.agentID == id && !s.over })
+}
+
 // away reports whether an agent is without a connection for longer than its
 // loss may take to be committed.
 func (b *books) away(id offers.AgentID) bool {
-	for _, s := range b.m.served {
-		if s.books == b && s.agentID == id && !s.over {
-			return false
-		}
+	if b.serves(id) {
+		return false
 	}
 	since := b.began
 	if at, ok := b.heard[id]; ok {

@@ -40,11 +40,11 @@ func (c *courier) sent(l letter, now time.Time, leaps int) (early time.Duration,
 	if c.waits == nil {
 		c.waits = map[letter]*waiting{}
 	}
-	w := c.waits[l]
+	w, planned := c.waits[l], false
 	if w == nil {
-		for o := range c.waits {
+		for o, before := range c.waits {
 			if o.ref == l.ref {
-				other = o.id
+				other, planned = o.id, planned || c.lazy && (before.leaps != leaps || before.lax)
 			}
 		}
 		w = &waiting{}
@@ -53,6 +53,9 @@ func (c *courier) sent(l letter, now time.Time, leaps int) (early time.Duration,
 		early = w.pause() - now.Sub(w.last)
 	}
 	w.sends, w.last, w.leaps, w.late, w.lax = w.sends+1, now, leaps, false, false
+	if planned { // for the old time, with what came before it
+		w.last, w.lax = now.Add(longestJump), true
+	}
 	return max(early, 0), other
 }
 

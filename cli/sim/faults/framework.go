@@ -285,13 +285,13 @@ func (f *framework) wait() {
 }
 
 // follow counts for how long the author takes a task for running whose agent
-// is unreachable, or for unreachable one whose agent is back.
+// is unreachable, or for unreachable one whose agent is back with the leader.
 func (f *framework) follow() {
 	if f.session == nil || !f.session.Live() {
 		clear(f.blind)
 		return
 	}
-	s := f.w.raft.state
+	s, leader := f.w.raft.state, f.w.raft.leader
 	for _, id := range f.notes.order {
 		t := f.notes.tasks[id]
 		if t.end != "" || !t.durable {
@@ -303,7 +303,8 @@ func (f *framework) follow() {
 			continue
 		}
 		away := s.Agent(task.Agent).State == offers.AgentUnreachable
-		if away == (t.last == offers.Unreachable) {
+		back := !away && leader != nil && leader.books != nil && leader.books.serves(task.Agent)
+		if t.last == offers.Unreachable && !back || t.last != offers.Unreachable && !away {
 			delete(f.blind, id)
 			continue
 		}

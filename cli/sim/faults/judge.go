@@ -17,13 +17,19 @@ type judge struct {
 	next      int // of order, to be looked at without a reason
 	names     map[offers.FrameworkID]*notebook
 	offers    map[offers.OfferID]bool              // every one that was ever issued
-	reports   map[letter]offers.State              // what agents reported
+	reports   map[letter]report                    // what agents sent
 	handles   map[letter]bool                      // what authors have handled
 	shown     map[letter]bool                      // what they were shown
 	away      map[offers.FrameworkID]time.Duration // when its last connection ended
 	deadlines map[offers.FrameworkID]time.Time     // of those without a connection
 	shops     map[offers.FrameworkID]map[string][]*cell
 	fresh     []*cell // written, and no leader has heard so
+}
+
+// report is what an agent said, and of which launch.
+type report struct {
+	state  offers.State
+	launch offers.LaunchID
 }
 
 // history is one task from its first commit on. A task that is launched again
@@ -43,7 +49,7 @@ type history struct {
 func newJudge(w *world) *judge {
 	return &judge{
 		w: w, tasks: map[offers.TaskRef]*history{}, names: map[offers.FrameworkID]*notebook{},
-		offers: map[offers.OfferID]bool{}, reports: map[letter]offers.State{}, handles: map[letter]bool{}, shown: map[letter]bool{},
+		offers: map[offers.OfferID]bool{}, reports: map[letter]report{}, handles: map[letter]bool{}, shown: map[letter]bool{},
 		away: map[offers.FrameworkID]time.Duration{}, deadlines: map[offers.FrameworkID]time.Time{}, shops: map[offers.FrameworkID]map[string][]*cell{},
 	}
 }
@@ -236,10 +242,17 @@ func (j *judge) told(s *served, status offers.Status) {
 			j.w.broken("%s sends %s of %s before %s is acknowledged", s.m.name, l.id, l.ref, other)
 		}
 	}
-	if !status.State.Terminal() || status.UpdateID == "" || s.m.term != j.w.raft.term {
+	if status.UpdateID == "" || s.m.term != j.w.raft.term {
 		return
 	}
-	t := j.w.raft.state.Task(offers.TaskRef{Framework: s.id, Task: status.Task})
+	ref := offers.TaskRef{Framework: s.id, Task: status.Task}
+	t := j.w.raft.state.Task(ref)
+	if said := j.reports[letter{ref, status.UpdateID}]; t != nil && said.launch.Other(t.LaunchID) {
+		j.w.broken("%s tells %s of the launch %s of %s, the present one is %s", s.m.name, status.State, said.launch, ref, t.LaunchID)
+	}
+	if !status.State.Terminal() {
+		return
+	}
 	if t == nil || t.End == nil || t.End.UpdateID != status.UpdateID || t.End.State != status.State {
 		j.w.broken("%s tells that %s is %s before that is committed", s.m.name, status.Task, status.State)
 	}
@@ -260,10 +273,10 @@ func (j *judge) released(s *served, ref wire.StatusRef) {
 	f := j.w.raft.state.Framework(ref.Framework)
 	switch n := notes.tasks[ref.Task]; {
 	case f == nil || f.Removed: // nobody is left who could
-	case t.End == nil && t.Past != "" && ref.UpdateID.Life() == t.Past.Life(): // of the task that had this id before
+	case said.launch.Other(t.LaunchID): // of a task that had this id before
 	case t.End != nil && (t.Acknowledged || t.End.UpdateID != ref.UpdateID):
 	case n != nil && n.end != "":
 	default:
-		j.w.broken("%s acknowledges %s of %s (%s), and its framework has not", s.m.name, said, ref.TaskRef, ref.UpdateID)
+		j.w.broken("%s acknowledges %s of %s (%s), and its framework has not", s.m.name, said.state, ref.TaskRef, ref.UpdateID)
 	}
 }

@@ -20,7 +20,7 @@ func (j *judge) reported(a *agent, list []wire.TaskStatus) {
 		if _, again := j.reports[l]; !again && s.Reason == offers.ReasonAgentRefused {
 			j.refused(a, l.ref)
 		}
-		j.reports[l] = s.State
+		j.reports[l] = report{s.State, s.LaunchID}
 		if a.link != nil {
 			a.link.mail.sent(l, a.time(), a.leaps)
 		}
