@@ -97,6 +97,7 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 	s.id = a.ID
 	c.agents[a.ID] = s
 	delete(c.silent, a.ID)
+	forget := s.forget(c)
 	c.devicesKnown(s)
 	c.match.AgentOnline(a.ID, true)
 	c.note("agent registered", "agent", a.ID, "name", a.Name, "tasks", len(s.known))
@@ -105,15 +106,8 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 		c.note("agent runs on an older copy of its checkpoint", "agent", a.ID, "name", a.Name)
 	}
 	answer := &wire.AgentRegistered{
-		AgentID: a.ID, Master: c.config.Master, Heartbeat: offers.Duration(c.config.AgentHeartbeat()), Older: a.Older,
+		AgentID: a.ID, Master: c.config.Master, Heartbeat: offers.Duration(c.config.AgentHeartbeat()), Older: a.Older, Forget: forget,
 	}
-	for ref, listed := range s.known {
-		if t := c.state().Task(ref); t == nil || t.Agent != a.ID || t.End != nil && t.Acknowledged || listed.LaunchID.Other(t.LaunchID) {
-			answer.Forget = append(answer.Forget, ref)
-			delete(s.known, ref)
-		}
-	}
-	slices.SortFunc(answer.Forget, compareRefs)
 	s.peer.Send(answer, request)
 	for t := range c.state().LiveTasksOn(a.ID) {
 		listed, has := s.known[t.Ref()]
@@ -135,6 +129,20 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 			c.deliverEnd(t)
 		}
 	}
+}
+
+// forget takes out of what the agent listed all that is none of its present
+// tasks, and returns it in order.
+func (s *Agent) forget(c *Core) []offers.TaskRef {
+	var out []offers.TaskRef
+	for ref, listed := range s.known {
+		if t := c.state().Task(ref); t == nil || t.Agent != s.id || t.End != nil && t.Acknowledged || listed.LaunchID.Other(t.LaunchID) {
+			out = append(out, ref)
+			delete(s.known, ref)
+		}
+	}
+	slices.SortFunc(out, compareRefs)
+	return out
 }
 
 // AgentEnded follows the end of a connection that was last heard at heard.

@@ -111,6 +111,24 @@ func TestAgentBindsOtherwise(t *testing.T) {
 	}
 }
 
+// TestDevicesOfAnotherLaunch: an agent lists an earlier launch of a task's id,
+// on another device. The present one keeps its own.
+func TestDevicesOfAnotherLaunch(t *testing.T) {
+	l := newScene(t)
+	h, a := l.gpuHost("", used("0x0000", 0, nil)), l.author("")
+	o, _ := a.gpus("1")
+	a.say(&wire.Accept{OfferIDs: []offers.OfferID{o.ID}, Tasks: []json.RawMessage{[]byte(`{"id":"t","resources":{"devices":{"gpu":{"count":1}}},"command":{"shell":"x"}}`)}})
+	l.succeed()
+	bound := map[string][]offers.Grant{"gpu": {{ID: "g1", Index: 1, Memory: 100, Share: offers.FullShare}}}
+	l.gpuHost(h.self.ID, used("0x0000", 0, nil), wire.AgentTask{
+		TaskRef: a.ref("t"), LaunchID: "another", State: offers.Running, Holding: offers.Holding{Devices: bound},
+	})
+	a = l.author(a.id)
+	if _, ids := a.gpus("2"); ids != "g1" {
+		t.Errorf("offered is %q, want the device that the present launch has not", ids)
+	}
+}
+
 // TestLargerThanAnyDevice: such a demand is refused with the largest there is;
 // one for a class that nobody has waits, and says for what.
 func TestLargerThanAnyDevice(t *testing.T) {
