@@ -5,7 +5,7 @@ package offers
 func (c *ClassRoom) Best(ask DeviceAsk, policy Policy) (device int, ok bool) {
 	if ask.Whole() { // idle devices are used alike: the first
 		for i := range c.Used {
-			if c.Used[i] == 0 && c.Shares[i] == 0 {
+			if c.idle(i) {
 				return i, true
 			}
 		}
