@@ -3,6 +3,14 @@ package offers
 // Best returns the position of the device that Bind would take for one device
 // of the ask, without allocating anything; false when none fits.
 func (c *ClassRoom) Best(ask DeviceAsk, policy Policy) (device int, ok bool) {
+	if ask.Whole() { // idle devices are used alike: the first
+		for i := range c.Used {
+			if c.idle(i) {
+				return i, true
+			}
+		}
+		return -1, false
+	}
 	ask.Count = 1
 	device = -1
 	for i := range c.Devices {

@@ -14,6 +14,9 @@ func TestBestIsWhatBindTakes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := class(20, rapid.SliceOfN(rapid.Int64Range(0, 20), 1, 6).Draw(t, "used")...)
 		c.Shares = rapid.SliceOfN(rapid.Int64Range(0, offers.FullShare), len(c.Used), len(c.Used)).Draw(t, "shares")
+		if rapid.Bool().Draw(t, "some withheld") {
+			c.Away = rapid.SliceOfN(rapid.Int64Range(0, 20), len(c.Used), len(c.Used)).Draw(t, "away")
+		}
 		ask := offers.DeviceAsk{
 			Count:  1,
 			Memory: rapid.Int64Range(0, 20).Draw(t, "memory"),

@@ -12,12 +12,16 @@ type Placement string
 
 // The strategies. What each does stands with it in package master/match.
 const (
-	Rings Placement = "rings" // the closest fit; where nobody says anything else
-	Waste Placement = "waste" // the least waste, learned from the demands
+	Rings          Placement = "rings"           // the closest fit; where nobody says anything else
+	Waste          Placement = "waste"           // the least waste, learned from the demands
+	LeastRequested Placement = "least-requested" // the agent that is left emptiest
+	MostBalanced   Placement = "most-balanced"   // the agent whose kinds are used most evenly
 )
 
 // Placements returns the known strategies by name, the default first.
-func Placements() []Placement { return []Placement{Rings, Waste} }
+func Placements() []Placement {
+	return []Placement{Rings, Waste, LeastRequested, MostBalanced}
+}
 
 // PlacementNames returns them as text, "a, b or c".
 func PlacementNames() string {

@@ -2,7 +2,6 @@ package offers
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -189,15 +188,16 @@ func (r *Room) Short(ask Resources) string {
 	if len(ask.Ports) > 0 && !ask.Ports.Within(r.FreePorts()) {
 		return "ports"
 	}
-	if len(ask.Devices) == 0 {
-		return ""
-	}
-	for _, name := range slices.Sorted(maps.Keys(ask.Devices)) {
-		if c := r.Class(name); c == nil || !c.Fits(ask.Devices[name]) {
-			return KindOf(name, ask.Devices[name])
+	first := "" // of the classes, in their order, without sorting them for each question
+	for name, want := range ask.Devices {
+		if c := r.Class(name); (first == "" || name < first) && (c == nil || !c.Fits(want)) {
+			first = name
 		}
 	}
-	return ""
+	if first == "" {
+		return ""
+	}
+	return KindOf(first, ask.Devices[first])
 }
 
 // KindOf returns the ring kind that a device ask is looked up in: the class

@@ -245,3 +245,14 @@ func TestInventoryValidate(t *testing.T) {
 		wantNamed(t, row.v.Validate(), row.names, "an inventory")
 	}
 }
+
+// TestShortNamesTheFirstClass: of several classes that are short always the
+// first, whatever the order of the map.
+func TestShortNamesTheFirstClass(t *testing.T) {
+	ask := offers.Resources{Devices: map[string]offers.DeviceAsk{"npu": {Count: 1}, "gpu": {Count: 1, Memory: 5}, "nic": {Count: 1}}}
+	for range 50 {
+		if got := offers.NewRoom(offers.Inventory{}).Short(ask); got != "gpu.slice" {
+			t.Fatalf("short of %s, want gpu.slice", got)
+		}
+	}
+}

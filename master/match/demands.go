@@ -3,7 +3,6 @@ package match
 import (
 	"container/heap"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -42,10 +41,11 @@ type demand struct {
 	// What compile derived for the totals and roles of an epoch.
 	epoch    uint64
 	placer   *placer
-	asks     []classAsk // ascending by class
-	need     []int64    // per column
-	bareNeed []int64    // need of an agent without free devices; nil where they are asked for or nobody has any
-	column   int        // where to look it up; -1: nobody has all classes it asks for
+	asks     []classAsk  // ascending by class
+	oneAsk   [1]classAsk // where asks lies unless there are several
+	need     []int64     // per column
+	bareNeed []int64     // need of an agent without free devices; nil where they are asked for or nobody has any
+	column   int         // where to look it up; -1: nobody has all classes it asks for
 
 	key string // of its shape
 }
@@ -199,7 +199,9 @@ func (m *Matcher) compile(d *demand) {
 		return
 	}
 	d.epoch, d.placer = m.epoch, m.placerOf(d)
-	d.need, d.bareNeed, d.asks = make([]int64, m.kinds.columns()), nil, nil
+	columns := m.kinds.columns()
+	needs := make([]int64, 2*columns)
+	d.need, d.bareNeed, d.asks = needs[:columns:columns], nil, d.oneAsk[:0]
 	r := &d.spec.Resources
 	copy(d.need, r.Amounts[:])
 	d.column = m.dominantScalar(r)
@@ -208,7 +210,7 @@ func (m *Matcher) compile(d *demand) {
 			d.need[offers.CPUs] = 1 // an offer of nothing helps nobody
 		}
 		if len(m.kinds.classes) > 0 {
-			d.bareNeed = slices.Clone(d.need)
+			d.bareNeed = append(needs[columns:columns], d.need...)
 			d.bareNeed[m.kinds.bare()] = 1
 		}
 		return

@@ -206,6 +206,7 @@ func (c *classLore) learn() {
 // group is the agents that can host the same shapes.
 type group struct {
 	one     *agent
+	room    *offers.Room // of one while nothing is taken
 	members int
 	press   []float64 // by class; shared by the members
 }
@@ -240,7 +241,7 @@ func (s *shapeLore) press(i int, part float64, groups []*group, all float64) {
 	hosts := make([]bool, len(groups))
 	var h float64
 	for n, g := range groups {
-		if hosts[n] = s.fits(g.one); hosts[n] {
+		if hosts[n] = s.fits(g); hosts[n] {
 			h += g.devices(i) / all
 		}
 	}
@@ -269,9 +270,9 @@ func (s *shapeLore) bytes(class string, size int64) float64 {
 	return s.weight * float64(ask.Bytes(size))
 }
 
-// fits reports whether an agent could ever host the shape.
-func (s *shapeLore) fits(a *agent) bool {
-	return offers.NewRoom(a.info.Total).Short(s.spec.Resources) == "" && meets(&demand{spec: s.spec}, a)
+// fits reports whether the agents of a group could ever host the shape.
+func (s *shapeLore) fits(g *group) bool {
+	return g.room.Short(s.spec.Resources) == "" && meets(&demand{spec: s.spec}, g.one)
 }
 
 // group sorts the agents that are offered by what they have and by the
@@ -291,7 +292,7 @@ func (l *lore) group(m *Matcher) {
 		key = a.sort(key[:0], attributes)
 		g := byKey[string(key)]
 		if g == nil {
-			g = &group{one: a, press: make([]float64, len(m.kinds.classes))}
+			g = &group{one: a, room: offers.NewRoom(a.info.Total), press: make([]float64, len(m.kinds.classes))}
 			byKey[string(key)] = g
 			l.groups = append(l.groups, g)
 		}

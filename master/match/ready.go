@@ -112,15 +112,7 @@ func (m *Matcher) hold(d *demand, f found) {
 		m.fair.allocate(d.owner.node, m.search.take, true)
 	}
 	m.moved(f.agent)
-	key := draftKey{d, f.agent}
-	o := m.drafts.byPlace[key]
-	if o == nil {
-		o = &offers.Offer{Framework: d.owner.id, Demand: d.spec.ID, Agent: f.agent.info.ID, Ring: f.ring, Held: f.holding}
-		m.drafts.byPlace[key] = o
-		m.drafts.inOrder = append(m.drafts.inOrder, o)
-	} else {
-		o.Held = join(o.Held, f.holding)
-	}
+	o := m.draft(d, f)
 	if !d.counted() {
 		return
 	}
@@ -130,6 +122,25 @@ func (m *Matcher) hold(d *demand, f found) {
 	if !d.wants() {
 		m.rest(d)
 	}
+}
+
+// draft returns the offer that holds what was found, a new one or one that it
+// extends. The only unit of a demand, as most are, shares its offer with none and
+// need not be found again.
+func (m *Matcher) draft(d *demand, f found) *offers.Offer {
+	key, only := draftKey{d, f.agent}, d.counted() && d.left == 1
+	if !only {
+		if o := m.drafts.byPlace[key]; o != nil {
+			o.Held = join(o.Held, f.holding)
+			return o
+		}
+	}
+	o := &offers.Offer{Framework: d.owner.id, Demand: d.spec.ID, Agent: f.agent.info.ID, Ring: f.ring, Held: f.holding}
+	if !only {
+		m.drafts.byPlace[key] = o
+	}
+	m.drafts.inOrder = append(m.drafts.inOrder, o)
+	return o
 }
 
 // join adds two holdings on one agent.

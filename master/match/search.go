@@ -75,6 +75,7 @@ func (s *search) overHeadroom() int {
 // offered.
 func (s *search) suits(a *agent) bool {
 	d := s.d
+	s.latest = nil // take and devices are of nobody while they are written
 	switch {
 	case !meets(d, a):
 		return false

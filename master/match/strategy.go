@@ -26,8 +26,10 @@ type placer struct {
 // newPlacers returns one of each known strategy.
 func newPlacers() map[offers.Placement]*placer {
 	all := map[offers.Placement]strategy{
-		offers.Rings: gradientRings{},
-		offers.Waste: &waste{},
+		offers.Rings:          gradientRings{},
+		offers.Waste:          &waste{},
+		offers.LeastRequested: leastRequested{},
+		offers.MostBalanced:   mostBalanced{},
 	}
 	out := make(map[offers.Placement]*placer, len(all))
 	for name, s := range all {

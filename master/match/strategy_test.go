@@ -53,3 +53,21 @@ func TestTiesGoToTheFuller(t *testing.T) {
 		t.Fatalf("a tie went to %s, want [half]", got)
 	}
 }
+
+// TestWhatDoesNotSuitLeavesNoTrace: an agent that is looked at after the one that
+// wins, and whose devices do not suit, has no part in what is held.
+func TestWhatDoesNotSuitLeavesNoTrace(t *testing.T) {
+	for _, placement := range offers.Placements() {
+		b := newBench(t, Config{Placement: placement})
+		b.agent("wins", `{"cpus":4,"devices":{"gpu":{"ids":["g0"],"capacity":[80]}}}`)
+		b.agent("computes", `{"cpus":4,"devices":{"gpu":{"ids":["g1"],"capacity":[100]}}}`)
+		f := b.framework("f", "default")
+		b.demand(f, `{"id":"all","count":1,"constraints":["name==computes"],"resources":{"devices":{"gpu":{"memory":10,"share":1}}}}`)
+		b.offered()
+		b.demand(f, `{"id":"slice","count":1,"resources":{"devices":{"gpu":{"memory":5,"share":0.1}}}}`)
+		out := b.offered()
+		if len(out) != 1 || b.names[out[0].Agent] != "wins" || out[0].Held.Devices["gpu"][0].ID != "g0" {
+			t.Errorf("%s: offered %+v, want a part of g0 on wins", placement, out)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func TestAllocationOnOpenb(t *testing.T) {
 		offers.Waste: {95.7, 95.9, 95.0},
 	}
 	w := openb(t, "default", "42-51")
-	results, err := replay.Run(t.Context(), w, offers.Placements(), match.Config{}, nil)
+	results, err := replay.Run(t.Context(), w, []offers.Placement{offers.Rings, offers.Waste}, match.Config{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,33 @@
+package match
+
+import "github.com/ringmaster-project/ringmaster/rings"
+
+// least returns, of all agents that suit the demand, the one with the smallest
+// score; between equals the first in the order of the rings, so the closest fit.
+// It reads every agent that has enough: a decision costs O(agents), where the
+// strategies that walk rings stop early.
+//
+// Scores are integers computed kind by kind in the order of the kinds: no two
+// masters can see the same agents and choose differently.
+func (s *search) least(score func(*search, *agent) int64) *agent {
+	cursor := s.m.index.Candidates(rings.Kind(s.d.column), s.d.need)
+	var best *agent
+	var least int64
+	for c, ok := cursor.Next(); ok; c, ok = cursor.Next() {
+		a := s.m.bySlot[c.Slot]
+		if !s.suits(a) {
+			continue
+		}
+		if n := score(s, a); best == nil || n < least {
+			best, least = a, n
+		}
+	}
+	return best
+}
+
+// requested returns how much of a fair kind would be given away on an agent that
+// has it, in millionths of what it has, with the unit placed there. A device
+// class counts once: the sum over its devices.
+func (s *search) requested(a *agent, kind int) int64 {
+	return millionths(a.total[kind]-max(a.fair[kind], 0)+s.take[kind], a.total[kind])
+}
