@@ -128,11 +128,6 @@ func TestTakenPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tcp.Close()
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer udp.Close()
 	portOf := func(a net.Addr) uint16 {
 		_, port, _ := net.SplitHostPort(a.String())
 		n, err := strconv.ParseUint(port, 10, 16)
@@ -140,6 +135,13 @@ func TestTakenPort(t *testing.T) {
 			t.Fatal(err)
 		}
 		return uint16(n)
+	}
+	var udp net.PacketConn
+	for udp == nil || portOf(udp.LocalAddr()) == portOf(tcp.Addr()) { // they may be given the same number
+		if udp, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		defer udp.Close()
 	}
 	launch := func(id offers.TaskID, port uint16) {
 		task := shell(id, "echo $PORT0")
