@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -112,7 +113,9 @@ func (p *sessionPart) add(o *Op) {
 func (p *sessionPart) history(skew int64) []*Op {
 	out := append(append([]*Op{}, p.registers...), p.teardowns...)
 	for _, conn := range p.conns {
-		out = append(out, p.last[conn])
+		if !p.ofDeposed(p.last[conn]) {
+			out = append(out, p.last[conn])
+		}
 	}
 	earliest, latest := max(0, p.timeout-skew), p.timeout+int64(overdueSlack)+skew
 	var refused *Op
@@ -130,6 +133,14 @@ func (p *sessionPart) history(skew int64) []*Op {
 		out = append(out, p.end(lapse, refused, p.alive+earliest, refused.Return))
 	}
 	return out
+}
+
+// ofDeposed reports whether an accept was refused by a leader that may not have
+// known of the next one. It does that from its own books, without asking the
+// others, since it launches nothing.
+func (p *sessionPart) ofDeposed(o *Op) bool {
+	return o.Kind == Accept && o.Outcome == Refused &&
+		slices.ContainsFunc(p.registers, func(r *Op) bool { return r.Term > o.Term })
 }
 
 func (p *sessionPart) end(kind Kind, o *Op, from, until int64) *Op {

@@ -25,6 +25,7 @@ func TestSessions(t *testing.T) {
 		breaks(bad, "a zombie acts", enter(1, 0, 1), enter(2, 4, 5), act(1, 6, 7)),
 		breaks(bad, "a zombie among others", enter(1, 0, 1), act(1, 2, 3), enter(2, 4, 5), act(2, 6, 7), act(1, 8, 9), act(2, 10, 11)),
 		breaks(bad, "a zombie is told that its offer is gone", enter(1, 0, 1), enter(2, 4, 5), refused(1, linear.Accept, 6, 7, offers.OfferGone)),
+		good("a zombie is told so by a leader that was deposed", enter(1, 0, 1), with(enter(2, 4, 5), func(o *linear.Op) { o.Term++ }), refused(1, linear.Accept, 6, 7, offers.OfferGone)),
 		good("a zombie without answer", enter(1, 0, 1), enter(2, 4, 5), unknown(1, linear.Put, 6)),
 		good("the first takes it back", enter(1, 0, 1), enter(2, 4, 5), act(2, 6, 7), enter(3, 8, 9), act(3, 10, 11)),
 		good("two at once, either wins", enter(1, 0, 5), enter(2, 0, 5), act(1, 6, 7)),
