@@ -76,7 +76,7 @@ func drawAgents(p *page, list []agentView) {
 func drawAgent(p *page, a agentView) {
 	p.fields("id", a.ID, "name", a.Name, "state", a.State, "host", a.Host, "address", a.Address,
 		"attributes", attributes(a.Attributes), "version", a.Version, "up", age(time.Now(), a.Started),
-		"total", a.Total.String(), "used", a.Used.String(), "offered", a.Offered.String(), "free", a.Free.String())
+		"total", a.Total.sum(), "used", a.Used.sum(), "offered", a.Offered.sum(), "free", a.Free.sum())
 	for _, class := range slices.Sorted(maps.Keys(a.Devices)) {
 		var rows []row
 		d := a.Devices[class]

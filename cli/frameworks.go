@@ -55,7 +55,7 @@ func drawFrameworks(p *page, list []frameworkView) {
 func drawFramework(p *page, f frameworkView) {
 	p.fields("id", f.ID, "name", f.Name, "role", f.Role, "user", f.User, "connected", yes(f.Connected),
 		"tasks", frameworkCount(f.Tasks), "share", percent(f.Share), "dominant", f.Dominant,
-		"used", f.Used.String(), "offered", f.Offered.String())
+		"used", f.Used.sum(), "offered", f.Offered.sum())
 }
 
 func yes(b bool) string {

@@ -103,8 +103,13 @@ func (r room) cpus() string {
 	return string(r.CPUs)
 }
 
-// String writes the kinds that are there: "2 cpus, 1GiB mem, 2 gpu".
-func (r room) String() string {
+// String writes the kinds that are asked for: "2 cpus, 1GiB mem, 2 x 10GiB gpu".
+func (r room) String() string { return r.write(deviceClass.text) }
+
+// sum writes the kinds that are there, or used, in all: "2 gpu (64GiB)".
+func (r room) sum() string { return r.write(deviceClass.sum) }
+
+func (r room) write(devices func(d deviceClass, class string) string) string {
 	var parts []string
 	if c := r.cpus(); c != "0" {
 		parts = append(parts, c+" cpus")
@@ -126,7 +131,7 @@ func (r room) String() string {
 		parts = append(parts, "ports "+strings.Join(ports, " "))
 	}
 	for _, class := range slices.Sorted(maps.Keys(r.Devices)) {
-		parts = append(parts, r.Devices[class].text(class))
+		parts = append(parts, devices(r.Devices[class], class))
 	}
 	if len(parts) == 0 {
 		return "-"
@@ -153,6 +158,16 @@ func (d deviceClass) text(class string) string {
 	default:
 		return fmt.Sprintf("%d %s", n, class)
 	}
+}
+
+func (d deviceClass) sum(class string) string {
+	switch {
+	case d.Count > 0 && d.Memory > 0:
+		return fmt.Sprintf("%d %s (%s)", d.Count, class, size(d.Memory))
+	case d.Memory > 0:
+		return size(d.Memory) + " " + class
+	}
+	return fmt.Sprintf("%d %s", d.Count, class)
 }
 
 // usage writes what is used of a total: "2/8".

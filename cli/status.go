@@ -54,9 +54,9 @@ func drawStatus(p *page, s statusView) {
 		"agents", counts(s.Agents, "active", "draining", "drained", "unreachable", "gone"),
 		"frameworks", frameworkCount(s.Frameworks),
 		"tasks", counts(s.Tasks, taskOrder...),
-		"total", s.Total.String(),
-		"used", s.Used.String(),
-		"offered", s.Offered.String(),
+		"total", s.Total.sum(),
+		"used", s.Used.sum(),
+		"offered", s.Offered.sum(),
 		"waiting", waiting,
 	)
 }
