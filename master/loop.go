@@ -61,6 +61,7 @@ type loop struct {
 	leads atomic.Pointer[chan struct{}] // closed while this master leads; the loop puts another in its place
 
 	// Owned by the loop.
+	led  bool       // what Raft said last; it may lead without a core for a while
 	core *lead.Core // nil while this master does not lead
 	term uint64     // of core
 	runs uint64     // how many cores there were in term, with this one
@@ -127,6 +128,7 @@ func (l *loop) run(ctx context.Context) {
 			return
 		case leads := <-l.replica.LeadershipChanges():
 			l.stepDown("this master leads no more")
+			l.led = leads
 			if leads {
 				l.begin()
 			}
@@ -136,6 +138,9 @@ func (l *loop) run(ctx context.Context) {
 		case out := <-l.committed:
 			l.conclude(out)
 		case <-ticker.C:
+			if l.led && l.core == nil {
+				l.takeUp()
+			}
 			l.handle(func(core *lead.Core) {
 				if core != nil {
 					core.Tick()
@@ -237,7 +242,9 @@ func (l *loop) stepDown(reason string) {
 	}
 }
 
-// takeUp builds the soft state anew where this master still leads.
+// takeUp builds the soft state anew where this master still leads. Where that
+// can't be known it is tried again with every tick: Raft says nothing of a
+// leader that goes on, such as after a transfer to a master that hangs.
 func (l *loop) takeUp() {
 	// What was proposed before and not refused may still commit, so the state
 	// to begin with is the one after all of it.

@@ -1,9 +1,11 @@
 package master
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -148,6 +150,34 @@ func TestLeadershipIsFollowed(t *testing.T) {
 	if third := core(); first == nil || second == nil || first == second || third != nil {
 		t.Errorf("leads with %p, then %p, then %p", first, second, third)
 	}
+}
+
+// A leader that could not propose for a while, and could not know whether it
+// still led, leads on once it can, though Raft has nothing to say about that.
+func TestLeaderGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, done := &agreement{changes: make(chan bool), barrier: errNotLeader()}, 0
+		l := turning(t, a)
+		l.led = true
+		p := proposed(l, &done)
+		l.conclude(outcome{proposal: p, err: errors.New("a transfer of the leadership is under way")})
+		if l.core != nil {
+			t.Fatal("it leads without knowing")
+		}
+		a.barrier = nil
+		ctx, stop := context.WithCancel(t.Context())
+		go l.run(ctx)
+		time.Sleep(2 * tick)
+		synctest.Wait()
+		stop()
+		<-l.stopped
+		if asked := len(a.asked); asked != 4 {
+			t.Errorf("it asked %q, want the same twice", a.asked)
+		}
+		if l.runs != 2 {
+			t.Errorf("it began %d times, want 2", l.runs)
+		}
+	})
 }
 
 // A framework's store is read, and it is told what is known of its tasks, only

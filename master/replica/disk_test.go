@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -138,5 +139,40 @@ func TestFirstFailedWriteIsTheLast(t *testing.T) {
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestWholeLogIsDeleted: a snapshot that is installed ends all of the log
+// before it, over however many pages of the file that goes.
+func TestWholeLogIsDeleted(t *testing.T) {
+	s, err := openStore(filepath.Join(t.TempDir(), "raft.db"), "m1", about{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]*raft.Log, 2000)
+	for i := range list {
+		list[i] = &raft.Log{Index: uint64(i + 1), Data: make([]byte, 200)}
+	}
+	if err := s.StoreLogs(list); err != nil {
+		t.Fatal(err)
+	}
+	deleted := make(chan error, 1)
+	go func() { deleted <- s.DeleteRange(1, 2000) }()
+	select {
+	case err := <-deleted:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it does not end")
+	}
+	if err := s.StoreLogs([]*raft.Log{{Index: 2001}}); err != nil {
+		t.Fatal(err)
+	}
+	if first, last := s.about.first, s.about.last; first != 2001 || last != 2001 {
+		t.Errorf("the log goes from %d to %d", first, last)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

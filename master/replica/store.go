@@ -107,7 +107,16 @@ func count(b *bbolt.Bucket) (n int) {
 }
 
 func (t *tables) first() uint64 { key, _ := t.log.Cursor().First(); return number(key) }
-func (t *tables) last() uint64  { key, _ := t.log.Cursor().Last(); return number(key) }
+
+// last asks for the first entry first: within the transaction that has deleted
+// all of several pages bbolt's Last never returns.
+func (t *tables) last() uint64 {
+	if t.first() == 0 {
+		return 0
+	}
+	key, _ := t.log.Cursor().Last()
+	return number(key)
+}
 
 // number returns the index that a key stands for, 0 for none.
 func number(key []byte) uint64 {
