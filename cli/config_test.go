@@ -108,7 +108,7 @@ func TestFileRefused(t *testing.T) {
 		{"later", "name: m\nbalance: {threshold: 0.5}\n", `line 2: balance is not supported by this version`},
 		{"later match", "match: {window: 50ms}\n", `line 1: match is not supported by this version`},
 		{"later prematch", "prematch: {workers: 0}\n", `line 1: prematch is not supported by this version`},
-		{"placement", "placement: worst\n", `line 1: placement: placement "worst" is unknown; it is rings or waste`},
+		{"placement", "placement: worst\n", `line 1: placement: placement "worst" is unknown; it is rings, waste, least-requested or most-balanced`},
 		{"twice", "name: a\nname: b\n", `line 2: `},
 		{"duration", "name: a\nagent_timeout: soon\n", `line 2: agent_timeout: "soon" is not a duration`},
 		{"negative duration", "offer_timeout: -5s\n", `line 1: offer_timeout: the duration "-5s" is negative`},
