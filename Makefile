@@ -102,7 +102,9 @@ chaos: build ## break a real cluster for CHAOS_TIME (5m) in the order of SEED
 sim: ## simulate clusters under faults for SIM_TIME (1m), or SEEDS of them, from the seed SEED
 	SIM_TIME=$(or $(SIM_TIME),1m) SEED=$(SEED) $(GO) test -count 1 -timeout 0 -run '^TestForATime$$' -v ./cli/sim/faults
 
-
+.PHONY: planted
+planted: shim ## plant bugs one by one and see that tests catch them (BUG=name,... PROMISE=number)
+	$(GO) run ./cli/planted $(if $(BUG),-bug $(BUG)) $(if $(PROMISE),-promise $(PROMISE))
 
 .PHONY: damage
 damage: ## damage 1,000 files of agents and masters in each of many ways
