@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/framework"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -83,15 +84,21 @@ func awaitExits(b *testing.B, gate, dir string, n int) {
 	b.Helper()
 	for end := time.Now().Add(patience); ; <-time.After(20 * time.Millisecond) {
 		release(b, gate)
-		found, err := filepath.Glob(filepath.Join(dir, "*", "exit.json"))
+		folders, err := filepath.Glob(filepath.Join(dir, "*"))
 		if err != nil {
 			b.Fatal(err)
 		}
-		if len(found) >= n {
+		ended := 0
+		for _, folder := range folders {
+			if record.Read(folder, record.ExitFile, new(record.Exit)) == nil {
+				ended++
+			}
+		}
+		if ended >= n {
 			return
 		}
 		if time.Now().After(end) {
-			b.Fatalf("%d tasks have ended; want %d", len(found), n)
+			b.Fatalf("%d tasks have ended; want %d", ended, n)
 		}
 	}
 }
