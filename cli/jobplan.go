@@ -24,18 +24,7 @@ func jobPlanCommand() *cli.Command {
 			"\n\nThe masters themselves choose the places: it asks them for the room as job run would, and gives it" +
 			"\nback. It exits with 1 when not all instances would have room now.",
 		Flags: clientFlags(),
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1); err != nil {
-				return err
-			}
-			j, err := readJobFile(c, c.Args().First())
-			if err != nil {
-				return err
-			}
-			cl, err := newClient(c)
-			if err != nil {
-				return err
-			}
+		Action: aboutJobFile(func(c *cli.Context, cl *client, j *spec.Job) error {
 			p := newPage(c)
 			placed, err := planJob(c.Context, cl, p, j)
 			if _, werr := c.App.Writer.Write(p.text.Bytes()); err == nil {
@@ -45,7 +34,7 @@ func jobPlanCommand() *cli.Command {
 				return exitError(1)
 			}
 			return err
-		},
+		}),
 	}
 }
 

@@ -26,21 +26,27 @@ func jobRunCommand() *cli.Command {
 			"ringmaster job run - < hello.yaml") +
 			"\n\nIt exits with 0 when every instance has ended with exit code 0, and with 1 otherwise. Ctrl-C" +
 			"\nleaves the job running.",
-		Flags: clientFlags(&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "do not wait for the end"}),
-		Action: func(c *cli.Context) error {
-			if err := wantArgs(c, 1, 1); err != nil {
-				return err
-			}
-			j, err := readJobFile(c, c.Args().First())
-			if err != nil {
-				return err
-			}
-			cl, err := newClient(c)
-			if err != nil {
-				return err
-			}
-			return runJobFile(c, cl, j)
-		},
+		Flags:  clientFlags(&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "do not wait for the end"}),
+		Action: aboutJobFile(runJobFile),
+	}
+}
+
+// aboutJobFile is the action of a command that asks the masters about the job
+// file that is its one argument.
+func aboutJobFile(do func(c *cli.Context, cl *client, j *spec.Job) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if err := wantArgs(c, 1, 1); err != nil {
+			return err
+		}
+		j, err := readJobFile(c, c.Args().First())
+		if err != nil {
+			return err
+		}
+		cl, err := newClient(c)
+		if err != nil {
+			return err
+		}
+		return do(c, cl, j)
 	}
 }
 
