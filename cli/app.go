@@ -37,7 +37,7 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 			offersCommand(), ringsCommand(), rolesCommand(), eventsCommand(),
 			roleCommand(), drainCommand(), undrainCommand(), removeCommand(), teardownCommand(),
 			leaderCommand(), snapshotCommand(),
-			benchCommand(), simulateCommand(), completionCommand(), completeCommand(), versionCommand(),
+			benchCommand(), simulateCommand(), systemdCommand(), completionCommand(), completeCommand(), versionCommand(),
 		},
 	}
 	for _, c := range a.Commands {

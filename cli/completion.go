@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,6 +136,8 @@ func candidates(c *cli.Context, words []string) []string {
 		}
 	case cmd.Name == "completion":
 		all = []string{"bash", "zsh", "fish"}
+	case cmd.Name == "systemd":
+		all = slices.Sorted(maps.Keys(unitUsers))
 	default:
 		all = liveIDs(c, liveArguments[strings.Join(path, " ")], words)
 	}

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/hashicorp/go-hclog"
 	"github.com/urfave/cli/v2"
 )
@@ -122,11 +123,12 @@ func serve(c *cli.Context, s service, ready <-chan struct{}, scheme string) erro
 	r := start(c.Context, s)
 	err := r.until(c.Context, ready)
 	if err == nil {
-		if _, err = fmt.Fprintf(c.App.Writer, "ready %s://%s\n", scheme, r.Address()); err == nil {
+		if err = sayReady(c.App.Writer, scheme+"://"+r.Address()); err == nil {
 			select {
 			case <-c.Context.Done():
 			case <-r.done:
 			}
+			err = tellSystemd(daemon.SdNotifyStopping)
 		}
 	}
 	if stopErr := r.stop(); stopErr != nil {
@@ -136,6 +138,23 @@ func serve(c *cli.Context, s service, ready <-chan struct{}, scheme string) erro
 		return nil
 	}
 	return err
+}
+
+// sayReady tells whoever started the daemon that it serves at url.
+func sayReady(out io.Writer, url string) error {
+	if _, err := fmt.Fprintf(out, "ready %s\n", url); err != nil {
+		return err
+	}
+	return tellSystemd(daemon.SdNotifyReady + "\nSTATUS=serves at " + url)
+}
+
+// tellSystemd sends a state to the service manager, if one has started this
+// process (sd_notify(3)).
+func tellSystemd(state string) error {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		return fmt.Errorf("telling systemd through NOTIFY_SOCKET: %w", err)
+	}
+	return nil
 }
 
 // addressInUse says what to do where a port is taken already.
