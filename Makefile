@@ -29,6 +29,10 @@ build: shim nvidia ## build bin/ringmaster and the example framework bin/treecou
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ringmaster ./cli/ringmaster
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/treecount ./framework/example/treecount
 
+.PHONY: image
+image: build ## the Docker image ringmaster, for compose.yaml
+	docker build --tag ringmaster .
+
 # The program that watches one task; the agent embeds it.
 .PHONY: shim
 shim:
