@@ -13,6 +13,7 @@ type proposal struct {
 	core   *lead.Core
 	batch  []lead.Step
 	future *replica.Future
+	at     time.Time // when it was proposed
 }
 
 // outcome is a proposal that was decided.
@@ -77,7 +78,9 @@ func (l *loop) conclude(out outcome) {
 		l.takeUp()
 		return
 	}
-	l.core.At(time.Now())
+	now := l.now()
+	l.meters.commits.Observe(now.Sub(out.at).Seconds())
+	l.core.At(now)
 	s := l.replica.State()
 	l.core.Committed(out.batch, out.results, s)
 	l.feed.show(s)

@@ -44,6 +44,7 @@ type standing interface {
 	Self() replica.Member
 	State() *state.State
 	Term() uint64
+	Progress() replica.Progress
 	TransferLeadership() error
 	TransferLeadershipTo(ctx context.Context, name string) error
 	Remove(ctx context.Context, name string) error
@@ -61,6 +62,7 @@ type api struct {
 	loop    leading
 	replica standing
 	feed    *feed
+	meters  *meters
 	door    *door.Door
 	logger  hclog.Logger
 	version string

@@ -55,7 +55,7 @@ func newScene(t testing.TB, token string) *scene {
 	s := &scene{TB: t, leader: self, shown: newPicture(t), changed: make(chan struct{}), leads: make(chan struct{})}
 	close(s.leads)
 	s.api = &api{
-		loop: s, replica: s, feed: newFeed(), door: d, logger: hclog.NewNullLogger(), version: "test", agents: &http.Transport{},
+		loop: s, replica: s, feed: newFeed(), meters: newMeters(), door: d, logger: hclog.NewNullLogger(), version: "test", agents: &http.Transport{},
 		framework: func(l wire.Link, _ visitor) { l.Close("seen") },
 		agent:     func(l wire.Link, _ visitor) { l.Close("seen") },
 	}
@@ -76,6 +76,9 @@ func (s *scene) command(_ context.Context, c ...state.Command) ([]state.Result, 
 func (s *scene) restore(_ context.Context, by *state.State) error {
 	s.restored = by
 	return s.refused
+}
+func (s *scene) Progress() replica.Progress {
+	return replica.Progress{Last: 12, Committed: 11, Applied: 10, Silence: 250 * time.Millisecond}
 }
 func (s *scene) TransferLeadership() error { return s.move("transfer") }
 func (s *scene) TransferLeadershipTo(_ context.Context, name string) error {
@@ -186,7 +189,7 @@ func newPicture(t testing.TB) *picture {
 			Rings: []match.RingSetView{{Name: "cpus", Rings: []match.RingView{{Index: 1, From: 0, To: 2000}, {Index: 2, From: 2000, To: -1, Agents: []match.RingAgent{{ID: near.ID, Free: 2500}}}}},
 				{Name: "mem", Rings: []match.RingView{{Index: 1, From: 0, To: -1, Agents: []match.RingAgent{{ID: near.ID, Free: 6 * gib}}}}}},
 			Pending:  map[string]int{"mem": 3},
-			Counters: match.Counters{Issued: 5, Accepted: 2, Declined: 1, Rescinded: 1, Decisions: 9, DecisionNanos: 18_000},
+			Counters: match.Counters{Issued: 5, Accepted: 2, Declined: 1, Rescinded: 1, Decisions: 9},
 			Searches: map[offers.Placement]uint64{offers.Rings: 9},
 		},
 	}

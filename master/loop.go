@@ -52,6 +52,7 @@ type loop struct {
 	replica replicated
 	logger  hclog.Logger
 	feed    *feed
+	meters  *meters
 
 	inbox     chan func(*lead.Core) // run by the loop; nil: this master does not lead
 	proposed  chan proposal
@@ -71,7 +72,7 @@ type loop struct {
 	// nobody will know any more.
 	unanswered map[uint64]func()
 	questions  uint64
-	deciding   time.Duration // this term, in turns that searched for agents
+	woken      time.Time // when the present turn began; zero between turns
 }
 
 // loopConfig is what the loop needs of the master's configuration.
@@ -83,12 +84,13 @@ type loopConfig struct {
 	agentTimeout time.Duration
 	removalEvery time.Duration
 	removalBurst int
-	feed         *feed // nil: its own, which nobody reads
+	feed         *feed   // nil: its own, which nobody reads
+	meters       *meters // nil: its own
 }
 
 func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 	l := &loop{
-		config: config, replica: r, logger: logger, feed: cmp.Or(config.feed, newFeed()),
+		config: config, replica: r, logger: logger, feed: cmp.Or(config.feed, newFeed()), meters: cmp.Or(config.meters, newMeters()),
 		unanswered: map[uint64]func(){},
 		inbox:      make(chan func(*lead.Core), inboxSize),
 		proposed:   make(chan proposal, pipelineSize),
@@ -169,9 +171,18 @@ func (l *loop) drain() {
 // handle runs one input, telling the core what time it is.
 func (l *loop) handle(in func(*lead.Core)) {
 	if l.core != nil {
-		l.core.At(time.Now())
+		l.core.At(l.now())
 	}
 	in(l.core)
+}
+
+// now is the time, and the turn's beginning where none has begun.
+func (l *loop) now() time.Time {
+	now := time.Now()
+	if l.woken.IsZero() {
+		l.woken = now
+	}
+	return now
 }
 
 // begin starts to lead, from what is replicated.
@@ -181,7 +192,6 @@ func (l *loop) begin() {
 	}
 	l.runs++
 	master := wire.MasterInfo{Name: l.config.name, Address: l.config.address, Term: l.term}
-	l.deciding = 0
 	s := l.replica.State()
 	l.core = lead.New(lead.Config{
 		Master: master, Again: l.runs - 1, Match: l.config.match, AgentTimeout: l.config.agentTimeout,
@@ -194,14 +204,13 @@ func (l *loop) begin() {
 // finishTurn lets the core decide, and proposes what the turn collected.
 func (l *loop) finishTurn(due *time.Timer) {
 	if l.core == nil {
+		l.woken = time.Time{}
 		return
 	}
-	now := time.Now()
+	now := l.now()
 	l.core.At(now)
 	core, turn := l.core, l.core.Finish()
-	if turn.Searches > 0 {
-		l.deciding += time.Since(now)
-	}
+	l.meters.decisions.add(turn.Searches, time.Since(now))
 	for _, n := range turn.Notes {
 		l.logger.Info(n.Text, n.Args...)
 	}
@@ -212,7 +221,7 @@ func (l *loop) finishTurn(due *time.Timer) {
 		for i := range commands {
 			commands[i] = batch[i].Command
 		}
-		l.propose(proposal{core, batch[:n], l.replica.Apply(l.term, commands)})
+		l.propose(proposal{core, batch[:n], l.replica.Apply(l.term, commands), now})
 		batch = batch[n:]
 	}
 	next := now.Add(time.Hour)
@@ -223,6 +232,9 @@ func (l *loop) finishTurn(due *time.Timer) {
 		next = now
 	}
 	due.Reset(max(next.Sub(now), 0))
+	l.meters.turns.Observe(time.Since(l.woken).Seconds())
+	l.meters.inbox.Set(float64(len(l.inbox)))
+	l.woken = time.Time{}
 }
 
 // stepDown drops everything that only a leader may hold. Frameworks and

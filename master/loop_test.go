@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/master/match"
@@ -197,8 +198,17 @@ func TestDecisionsAreTimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := p.Match.Counters; c.Decisions == 0 || c.DecisionNanos == 0 {
-		t.Fatalf("%d decisions took %d ns", c.Decisions, c.DecisionNanos)
+	timed := map[string]*dto.Histogram{}
+	for _, family := range gathered(t, s.meters.register) {
+		timed[family.GetName()] = family.GetMetric()[0].GetHistogram()
+	}
+	if h := timed["ringmaster_decision_seconds"]; h.GetSampleCount() != p.Match.Counters.Decisions || h.GetSampleSum() == 0 {
+		t.Errorf("%d of %d decisions took %v s", h.GetSampleCount(), p.Match.Counters.Decisions, h.GetSampleSum())
+	}
+	for _, name := range []string{"ringmaster_turn_seconds", "ringmaster_commit_seconds"} {
+		if h := timed[name]; h.GetSampleCount() == 0 || h.GetSampleSum() == 0 {
+			t.Errorf("%s: %d took %v s", name, h.GetSampleCount(), h.GetSampleSum())
+		}
 	}
 }
 

@@ -19,9 +19,10 @@ type exporter struct {
 	api *api
 
 	leader, term, agents, frameworks, tasks, offers *prometheus.Desc
-	decisions, seconds, pending, mismatches         *prometheus.Desc
-	total, used, offered                            *prometheus.Desc
+	decisions, pending, mismatches                  *prometheus.Desc
+	total, used, offered, rings, devices            *prometheus.Desc
 	readers, gaps, dropped                          *prometheus.Desc
+	last, committed, applied, silence               *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*exporter)(nil)
@@ -31,6 +32,7 @@ func newRegistry(a *api) *prometheus.Registry {
 		return prometheus.NewDesc("ringmaster_"+name, help, labels, nil)
 	}
 	r := prometheus.NewRegistry()
+	a.meters.register(r)
 	r.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -43,12 +45,17 @@ func newRegistry(a *api) *prometheus.Registry {
 			tasks:      desc("tasks", "Tasks by state; ended ones as far as they are remembered.", "state"),
 			offers:     desc("offers_total", "Offers since this leader's term began, by what became of them; issued counts all.", "outcome"),
 			decisions:  desc("decisions_total", "Searches for an agent since this leader's term began.", "placement"),
-			seconds:    desc("decision_seconds", "Time spent in those searches."),
 			pending:    desc("pending", "Waiting demands by the kind that stops them.", "kind"),
 			mismatches: desc("device_mismatches_total", "Times since this leader's term began that an agent had bound, or used, other devices than it was counted on."),
 			total:      desc("resource_total", "What the reachable agents have: cpus in cores, bandwidth in bits per second, all else in bytes.", "kind"),
 			used:       desc("resource_used", "What tasks hold of it.", "kind"),
 			offered:    desc("resource_offered", "What outstanding offers hold of it.", "kind"),
+			rings:      desc("ring_agents", "Agents in each ring, by its resource and its index from 1.", "resource", "ring"),
+			devices:    desc("devices", "Devices of the reachable agents by class, and whether they can be used.", "class", "well"),
+			last:       desc("raft_last_index", "The last entry of this master's Raft log."),
+			applied:    desc("raft_applied_index", "The last entry that this master has applied."),
+			committed:  desc("raft_commit_index", "The last entry that this master knows to be on a majority of disks."),
+			silence:    desc("raft_leader_silence_seconds", "How long ago this master heard its leader; 0 on the leader."),
 			readers:    desc("event_readers", "Who reads GET /v1/events here."),
 			gaps:       desc("event_gaps_total", "Gaps that readers of events were told of."),
 			dropped:    desc("event_drops_total", "Events that readers missed because they were too slow."),
@@ -59,8 +66,8 @@ func newRegistry(a *api) *prometheus.Registry {
 // Describe implements [prometheus.Collector].
 func (e *exporter) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.seconds, e.pending, e.mismatches, e.total, e.used, e.offered,
-		e.readers, e.gaps, e.dropped,
+		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.pending, e.mismatches, e.total, e.used, e.offered,
+		e.rings, e.devices, e.last, e.committed, e.applied, e.silence, e.readers, e.gaps, e.dropped,
 	} {
 		out <- d
 	}
@@ -72,6 +79,11 @@ func (e *exporter) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
 	}
 	gauge(e.term, float64(e.api.replica.Term()))
+	progress := e.api.replica.Progress()
+	gauge(e.last, float64(progress.Last))
+	gauge(e.committed, float64(progress.Committed))
+	gauge(e.applied, float64(progress.Applied))
+	gauge(e.silence, progress.Silence.Seconds())
 	readers, gaps, dropped := e.api.feed.counts()
 	gauge(e.readers, float64(readers))
 	out <- prometheus.MustNewConstMetric(e.gaps, prometheus.CounterValue, float64(gaps))
@@ -99,6 +111,15 @@ func (e *exporter) Collect(out chan<- prometheus.Metric) {
 	c.total.each(func(kind string, n float64) { gauge(e.total, n, kind) })
 	c.used.each(func(kind string, n float64) { gauge(e.used, n, kind) })
 	c.offered.each(func(kind string, n float64) { gauge(e.offered, n, kind) })
+	for _, set := range p.Match.Rings {
+		for _, ring := range set.Rings {
+			gauge(e.rings, float64(len(ring.Agents)), set.Name, strconv.Itoa(ring.Index))
+		}
+	}
+	for class, n := range p.countDevices() {
+		gauge(e.devices, float64(n.well), class, strconv.FormatBool(true))
+		gauge(e.devices, float64(n.unwell), class, strconv.FormatBool(false))
+	}
 	e.counters(p, out)
 }
 
@@ -113,5 +134,4 @@ func (e *exporter) counters(p *picture, out chan<- prometheus.Metric) {
 	for placement, n := range p.Match.Searches {
 		out <- prometheus.MustNewConstMetric(e.decisions, prometheus.CounterValue, float64(n), string(placement))
 	}
-	out <- prometheus.MustNewConstSummary(e.seconds, c.Decisions, time.Duration(c.DecisionNanos).Seconds(), nil)
 }

@@ -26,7 +26,6 @@ func (l *loop) picture(ctx context.Context) (*picture, error) {
 	return ask(ctx, l, func(core *lead.Core, answer func(*picture, error)) {
 		if l.seen == nil || core.Changed() {
 			o := core.Observe()
-			o.Match.Counters.DecisionNanos = uint64(l.deciding)
 			l.seen = &picture{o.State, o.Match, o.AgentOnline, o.Connected, o.Reports, l.term}
 		}
 		answer(l.seen, nil)

@@ -20,6 +20,7 @@ type session struct {
 	link      wire.Link
 	principal door.Principal
 	prefix    door.Action
+	kind      string // in the metrics
 
 	cut atomic.Bool // the link takes nothing any more
 }
@@ -42,8 +43,17 @@ func (s *session) Send(m wire.Message, requestID string) {
 		s.cut.Store(true)
 	}
 	if errors.Is(err, wire.ErrSlow) {
+		s.loop.meters.slow.WithLabelValues(s.kind).Inc()
 		s.loop.logger.Warn("a connection was closed because its reader is too slow")
 	}
+}
+
+// counted counts the session among those that are here until the returned
+// function is called.
+func (s *session) counted() func() {
+	here := s.loop.meters.sessions.WithLabelValues(s.kind)
+	here.Inc()
+	return here.Dec
 }
 
 // End implements [lead.Peer]: it does not wait, since the loop must not; the
@@ -94,7 +104,8 @@ func (s *session) enter(work func(*lead.Core), otherwise func()) bool {
 
 // serveFramework serves one framework's connection until it ends.
 func (l *loop) serveFramework(link wire.Link, v visitor) {
-	s := &session{loop: l, link: link, principal: v.principal, prefix: door.Framework}
+	s := &session{loop: l, link: link, principal: v.principal, prefix: door.Framework, kind: frameworkSession}
+	defer s.counted()()
 	settled := make(chan struct{}, 1)
 	settle := func() {
 		select {
@@ -162,7 +173,8 @@ func (s *session) beat(done <-chan struct{}) {
 
 // serveAgent serves one agent's connection until it ends.
 func (l *loop) serveAgent(link wire.Link, v visitor) {
-	s := &session{loop: l, link: link, principal: v.principal, prefix: door.Agent}
+	s := &session{loop: l, link: link, principal: v.principal, prefix: door.Agent, kind: agentSession}
+	defer s.counted()()
 	a := lead.NewAgent(s)
 	var heard atomic.Pointer[time.Time]
 	hear := func() { now := time.Now(); heard.Store(&now) }

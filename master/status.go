@@ -122,3 +122,22 @@ func (p *picture) count() census {
 	}
 	return c
 }
+
+// condition is how many devices of a class can be used, and can't.
+type condition struct{ well, unwell int }
+
+// countDevices counts the devices of the reachable agents by class.
+func (p *picture) countDevices() map[string]condition {
+	out := map[string]condition{}
+	for a := range p.State.Agents() {
+		if a.State == offers.AgentGone || a.State == offers.AgentUnreachable {
+			continue
+		}
+		v := p.room(a)
+		for _, class := range v.Devices {
+			n, bad := out[class.Name], len(v.Unwell[class.Name])
+			out[class.Name] = condition{n.well + len(class.Devices) - bad, n.unwell + bad}
+		}
+	}
+	return out
+}

@@ -73,5 +73,4 @@ type Counters struct {
 	Issued, Accepted, Declined, Rescinded, Expired uint64 // offers
 	Decisions                                      uint64 // searches for an agent
 	Mismatches                                     uint64 // times that an agent had bound, or used, other devices than it was counted on
-	DecisionNanos                                  uint64 // spent in turns with such; the matcher has no clock, the shell fills it in
 }

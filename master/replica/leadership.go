@@ -16,6 +16,21 @@ func (r *Replica) IsLeader() bool { return r.raft.State() == raft.Leader }
 // Term returns the current term: Raft's, counted from where the state says.
 func (r *Replica) Term() uint64 { return r.State().Terms() + r.raft.CurrentTerm() }
 
+// Progress is how far this master's log is, by Raft's indexes.
+type Progress struct {
+	Last, Committed, Applied uint64
+	Silence                  time.Duration // since it heard its leader; 0 on the leader, and as long as it heard none
+}
+
+// Progress returns how far this master's log is.
+func (r *Replica) Progress() Progress {
+	p := Progress{Last: r.raft.LastIndex(), Committed: r.raft.CommitIndex(), Applied: r.raft.AppliedIndex()}
+	if heard := r.raft.LastContact(); !heard.IsZero() && !r.IsLeader() {
+		p.Silence = time.Since(heard)
+	}
+	return p
+}
+
 // Leader returns the leader as far as it is known here; one that has died is
 // none.
 func (r *Replica) Leader() (Member, bool) {

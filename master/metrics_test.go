@@ -1,0 +1,100 @@
+package master
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// gathered returns what the collectors that enter registers have now.
+func gathered(t *testing.T, enter func(prometheus.Registerer)) []*dto.MetricFamily {
+	t.Helper()
+	r := prometheus.NewPedanticRegistry()
+	enter(r)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+// TestMetricsKeepTheConventions holds names, units and help to the rules that
+// promtool check metrics has. resource_total is a gauge with the name that was
+// promised to users.
+func TestMetricsKeepTheConventions(t *testing.T) {
+	families, err := newRegistry(newScene(t, "").api).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "ringmaster_") && p.Metric != "ringmaster_resource_total" {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+}
+
+// TestSpreadCountsManyAtOnce adds what took 1, 2 and 4 s each to bounds of 1 and 3 s.
+func TestSpreadCountsManyAtOnce(t *testing.T) {
+	s := newSpread("seconds", "Help.", []float64{1, 3})
+	s.add(0, time.Second)
+	s.add(5, 5*time.Second)
+	s.add(2, 4*time.Second)
+	s.add(1, 4*time.Second)
+	h := gathered(t, func(r prometheus.Registerer) { r.MustRegister(s) })[0].GetMetric()[0].GetHistogram()
+	if h.GetSampleCount() != 8 || h.GetSampleSum() != 13 {
+		t.Errorf("%d took %v s, want 8 and 13", h.GetSampleCount(), h.GetSampleSum())
+	}
+	for i, want := range []uint64{5, 7} {
+		if b := h.GetBucket()[i]; b.GetCumulativeCount() != want {
+			t.Errorf("%d took at most %v s, want %d", b.GetCumulativeCount(), b.GetUpperBound(), want)
+		}
+	}
+}
+
+// TestDashboardAndAlertsNameRealMetrics reads every name of ours in the files
+// for operators, and wants a master to have it.
+func TestDashboardAndAlertsNameRealMetrics(t *testing.T) {
+	_, _, text := newScene(t, "").ask("GET", "/metrics", "")
+	names := regexp.MustCompile(`\bringmaster_[a-z_]+`)
+	for _, file := range []string{"../monitoring/dashboard.json", "../monitoring/alerts.yaml"} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := names.FindAllString(string(content), -1)
+		if len(found) == 0 {
+			t.Errorf("%s names no metric", file)
+		}
+		for _, name := range found {
+			if !strings.Contains(text, "\n"+name+" ") && !strings.Contains(text, "\n"+name+"{") {
+				t.Errorf("%s: there is no metric %s", file, name)
+			}
+		}
+		if strings.HasSuffix(file, ".json") && !json.Valid(content) {
+			t.Errorf("%s is not JSON", file)
+		}
+	}
+}
+
+// TestAlertsAreRules lets Prometheus itself read the rules.
+func TestAlertsAreRules(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool is not here")
+	}
+	if out, err := exec.Command(promtool, "check", "rules", "../monitoring/alerts.yaml").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
