@@ -23,6 +23,12 @@ func TestFrameworkThatReturnsLosesNothing(t *testing.T) {
 		t.Fatalf("it comes back as %s", back.id)
 	}
 	heard[wire.Message](h.listener)
+	l.now = l.now.Add(time.Minute) // long past the deadline
+	l.At(l.now)
+	l.Tick()
+	if steps := l.propose(); len(steps) > 0 {
+		t.Errorf("its old deadline still makes the leader propose %+v", steps)
+	}
 	l.wait(time.Hour)
 	h.nothing("nothing is to be killed")
 	if l.removed(a) || l.state.Task(a.ref("t1")).Kill != nil {
