@@ -424,7 +424,7 @@ func (c counted) MarshalJSON() ([]byte, error) {
 // The loop writes nothing out for a peer whose link was cut: it would keep
 // everybody else waiting.
 func TestNothingIsWrittenOutForACutLink(t *testing.T) {
-	s := &session{loop: &loop{logger: hclog.NewNullLogger()}, link: fullLink{}}
+	s := &session{loop: &loop{logger: hclog.NewNullLogger(), meters: newMeters()}, link: fullLink{}}
 	times := 0
 	for range 3 {
 		s.Send(counted{&times}, "")
