@@ -32,7 +32,7 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 		OnUsageError:              wrongUsage,
 		Commands: []*cli.Command{
 			devCommand(), masterCommand(), agentCommand(), jobsCommand(),
-			runCommand(), jobCommand(), killCommand(), logsCommand(),
+			runCommand(), jobCommand(), killCommand(), logsCommand(), filesCommand(),
 			statusCommand(), mastersCommand(), agentsCommand(), frameworksCommand(), tasksCommand(),
 			offersCommand(), ringsCommand(), rolesCommand(), eventsCommand(),
 			roleCommand(), drainCommand(), undrainCommand(), removeCommand(), teardownCommand(),

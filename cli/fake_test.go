@@ -57,6 +57,7 @@ func newFake(tb testing.TB, token string) *fake {
 		f.asked <- struct{}{}
 	})
 	mux.HandleFunc("GET /v1/tasks/{id}/logs", f.logs)
+	mux.HandleFunc("GET /v1/tasks/{id}/files/{path...}", sandboxFile)
 	mux.HandleFunc("GET /v1/events", f.events)
 	mux.HandleFunc("GET /v1/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ringmaster state\x01")) // and nothing follows
@@ -69,6 +70,28 @@ func newFake(tb testing.TB, token string) *fake {
 	f.Server = httptest.NewServer(f.admit(mux))
 	tb.Cleanup(f.Close)
 	return f
+}
+
+// sandboxFile answers for a sandbox with stdout and a folder "out files".
+func sandboxFile(w http.ResponseWriter, r *http.Request) {
+	switch path := r.PathValue("path"); path {
+	case "":
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"files":[{"name":"out files","size":4096,"mode":"drwxr-xr-x","modified":"2020-01-01T00:00:00Z","dir":true},{"name":"stdout","size":2048,"mode":"-rw-r--r--","modified":"2020-01-01T00:00:00Z","dir":false}]}`)
+	case "out files/a?.json":
+		w.Header().Set("Content-Type", "application/octet-stream")
+		fmt.Fprintln(w, `{"files":[]}`)
+	case "empty":
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"files":[]}`)
+	case "cut":
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Length", "10")
+		fmt.Fprint(w, "four")
+	default:
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, `{"error":{"code":"unknown_task","message":"there is no file %s in the sandbox of task %s"}}`, path, r.PathValue("id"))
+	}
 }
 
 // logs writes a first half, breaks off where it is asked for all of it, and

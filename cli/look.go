@@ -31,10 +31,8 @@ type sight struct {
 
 // look shows what see returns, once or for as long as --watch is on.
 func look(c *cli.Context, see func(context.Context, *client) (sight, error)) error {
-	switch c.String("output") {
-	case "table", "wide", "json":
-	default:
-		return usagef("-o %s: it is table, wide or json", c.String("output"))
+	if err := wantForm(c); err != nil {
+		return err
 	}
 	cl, err := newClient(c)
 	if err != nil {
@@ -51,11 +49,26 @@ func look(c *cli.Context, see func(context.Context, *client) (sight, error)) err
 	return watch(c, func() ([]byte, error) { return render(c, cl, see) })
 }
 
+// wantForm refuses an output that nobody draws.
+func wantForm(c *cli.Context) error {
+	switch form := c.String("output"); form {
+	case "table", "wide", "json":
+		return nil
+	default:
+		return usagef("-o %s: it is table, wide or json", form)
+	}
+}
+
 func render(c *cli.Context, cl *client, see func(context.Context, *client) (sight, error)) ([]byte, error) {
 	s, err := see(c.Context, cl)
 	if err != nil {
 		return nil, err
 	}
+	return present(c, s)
+}
+
+// present writes what was seen in the form that was asked for.
+func present(c *cli.Context, s sight) ([]byte, error) {
 	if c.String("output") == "json" {
 		var b bytes.Buffer
 		if err := json.Indent(&b, bytes.TrimSpace(s.raw), "", "  "); err != nil {
@@ -139,6 +152,11 @@ func seeOne[T any](ctx context.Context, cl *client, path string, draw func(*page
 	if err != nil {
 		return sight{}, err
 	}
+	return sightOf(raw, path, draw), nil
+}
+
+// sightOf is raw, the answer to path, decoded for draw.
+func sightOf[T any](raw []byte, path string, draw func(*page, T)) sight {
 	return sight{raw, func(p *page) error {
 		var v T
 		if err := json.Unmarshal(raw, &v); err != nil {
@@ -146,5 +164,5 @@ func seeOne[T any](ctx context.Context, cl *client, path string, draw func(*page
 		}
 		draw(p, v)
 		return nil
-	}}, nil
+	}}
 }
