@@ -25,9 +25,7 @@ func (j *judge) seen(f *framework, s offers.Status) {
 		j.w.broken("%s sees %s, which it never launched", f.name, s.Task)
 		return
 	}
-	if s.State.Terminal() {
-		f.told[s.Task] = s.State
-	}
+	f.told[s.Task] = s.State
 	// At least once: what was shown before may come again, to another
 	// instance or from another leader, and the id may be another task's by now.
 	ref := offers.TaskRef{Framework: f.id, Task: s.Task}

@@ -25,7 +25,7 @@ type framework struct {
 	calls   map[uint64]call
 	kills   map[offers.TaskID]int          // what the author wants to end, and for how many looks while it is connected
 	blind   map[offers.TaskID]int          // for how many looks what the author knows of its agent is not so
-	told    map[offers.TaskID]offers.State // ends that this run of the instance was shown, of what it did not launch since
+	told    map[offers.TaskID]offers.State // what this run of the instance was shown last, of what it did not launch since
 	looks   int
 	idle    time.Duration // until when the author does nothing
 
@@ -320,14 +320,14 @@ func (f *framework) follow() {
 // consult reads in the answer to a reconcile what the session shows no second
 // time: how a task ended that this instance was shown the end of, and that
 // another one launched since, of which nothing came; or what this one was told
-// while it was not the present one. Who is registered last hears of no launch
-// later that another one sent before.
+// while it was not the present one. Of a launch that another one sent before
+// this one was registered, and that is on its way still, it is shown that.
 func (f *framework) consult() {
 	if f.link == nil || f.link != f.notes.newest {
 		return
 	}
 	for _, id := range f.notes.order {
-		if t := f.notes.tasks[id]; t.end == "" && !t.durable {
+		if t := f.notes.tasks[id]; t.end == "" && !t.durable && f.told[id].Terminal() {
 			t.end = f.told[id]
 		}
 	}
