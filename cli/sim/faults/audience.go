@@ -26,18 +26,18 @@ func (j *judge) seen(f *framework, s offers.Status) {
 		return
 	}
 	f.told[s.Task] = s.State
-	// At least once: what was shown before may come again, to another
-	// instance or from another leader, and the id may be another task's by now.
 	ref := offers.TaskRef{Framework: f.id, Task: s.Task}
 	key := letter{ref, s.UpdateID}
-	if j.shown[key] {
-		return
-	}
+	again := j.shown[key]
+	// The end of the task that had this id before says that nothing came of the
+	// launch since.
+	before := s.State.Terminal() && !t.durable && t.rounds > 1 && (again || s.UpdateID == "")
 	// Another instance that has been registered since may know better, but not
 	// of what this one launched and was told that nothing came of.
 	past := f.link != f.notes.newest && f.notes.newest != nil
-	before := s.UpdateID == "" && s.State.Terminal() && !t.durable && t.rounds > 1 // of the task that had this id before
 	switch {
+	case again && !before: // at least once: it may come to another instance, or from another leader
+		return
 	case past && (t.end != "" || t.by != f && (before || s.State == offers.Dropped) || !s.State.MayFollow(t.last)):
 		return
 	case before:
