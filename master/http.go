@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -73,6 +74,7 @@ type api struct {
 	hold             time.Duration            // how long a connection waits for a leader
 
 	sessions sync.WaitGroup
+	taken    atomic.Uint64 // sessions, ever
 	mux      *http.ServeMux
 	routes   map[string]route // by pattern of mux
 }

@@ -91,7 +91,7 @@ func (m *Master) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler: m.api, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		ErrorLog:    m.logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
-		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: numbered(),
+		BaseContext: func(net.Listener) context.Context { return requests },
 	}
 	leading, stopLeading := context.WithCancel(context.Background())
 	var running sync.WaitGroup

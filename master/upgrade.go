@@ -2,10 +2,8 @@ package master
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/replica"
@@ -51,46 +49,7 @@ func closed(c <-chan struct{}) bool {
 // visitor is who connected.
 type visitor struct {
 	principal door.Principal
-	number    uint64 // of the connection, in the order in which they came
-}
-
-// arrival is one connection of the HTTP server.
-type arrival struct {
-	taken  *atomic.Uint64 // connections, and upgrades of used ones, so far
-	number uint64         // of this one
-	asked  atomic.Int64   // requests on it
-}
-
-type arrivalKey struct{}
-
-// numbered gives the context of each connection its arrival. A server calls it
-// for one after the other, in the order in which the kernel took them; what
-// comes on them is read side by side.
-func numbered() func(context.Context, net.Conn) context.Context {
-	var taken atomic.Uint64
-	return func(ctx context.Context, _ net.Conn) context.Context {
-		return context.WithValue(ctx, arrivalKey{}, &arrival{taken: &taken, number: taken.Add(1)})
-	}
-}
-
-// asks counts a request on its connection.
-func asks(r *http.Request) {
-	if a, ok := r.Context().Value(arrivalKey{}).(*arrival); ok {
-		a.asked.Add(1)
-	}
-}
-
-// numberOf returns the number of a connection that is upgraded by the request.
-// One that served others before is as new as this request; 0 is not counted.
-func numberOf(r *http.Request) uint64 {
-	a, ok := r.Context().Value(arrivalKey{}).(*arrival)
-	switch {
-	case !ok:
-		return 0
-	case a.asked.Load() > 1:
-		return a.taken.Add(1)
-	}
-	return a.number
+	number    uint64 // of the session, in the order in which they were let in
 }
 
 // upgrade is the way into a session. Only the leader lets it happen; the loop
@@ -111,7 +70,11 @@ func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Lin
 		}
 		a.sessions.Add(1)
 		defer a.sessions.Done()
-		number := numberOf(r)
+		// A client says nothing before it has the answer: whatever one session
+		// said before another one began, its number is the smaller one, however
+		// late that is read. Of the connection below, which may have been open for
+		// long, that is not true.
+		number := a.taken.Add(1)
 		link, err := wire.Upgrade(w, r, protocol, options)
 		if err != nil {
 			a.logger.Debug("a connection was not upgraded", "from", r.RemoteAddr, "error", err)

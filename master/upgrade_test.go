@@ -1,64 +1,118 @@
 package master
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/replica"
+	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-// TestConnectionsAreNumberedAsTheyCome: by when they came, and not by when they
-// are read; one that served other requests before counts as new.
-func TestConnectionsAreNumberedAsTheyCome(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asks(r)
-		if r.URL.Path == "/upgrade" {
-			fmt.Fprint(w, numberOf(r))
-		}
-	}))
-	server.Config.ConnContext = numbered()
-	server.Start()
-	t.Cleanup(server.Close)
-	connect := func() func(path string) string {
-		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+// TestSessionsAreNumberedAsTheyAreLetIn: the core serves the newer of two.
+func TestSessionsAreNumberedAsTheyAreLetIn(t *testing.T) {
+	s := newScene(t, "")
+	numbers := make(chan uint64)
+	s.api.framework = func(_ wire.Link, v visitor) { numbers <- v.number }
+	s.build()
+	var last uint64
+	for range 3 {
+		link, err := wire.Dial(t.Context(), "ws"+strings.TrimPrefix(s.server.URL, "http")+wire.FrameworkPath, wire.FrameworkProtocol, nil, nil, wire.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { conn.Close() })
-		in := bufio.NewReader(conn)
-		return func(path string) string {
-			t.Helper()
-			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
-			answer, err := http.ReadResponse(in, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, err := io.ReadAll(answer.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(body)
+		number := <-numbers
+		if number <= last {
+			t.Errorf("a session is number %d, and the one before was %d", number, last)
 		}
+		last = number
+		link.Close("the test is over")
 	}
-	used, early, late := connect(), connect(), connect()
-	used("/status")
-	for _, c := range []struct {
-		ask  func(string) string
-		want string
-	}{{late, "3"}, {early, "2"}, {used, "4"}} {
-		if got := c.ask("/upgrade"); got != c.want {
-			t.Errorf("number %s, want %s", got, c.want)
+}
+
+// opened returns the address of a door to a connection to address that is open
+// already: who dials it first speaks on that.
+func opened(t *testing.T, address string) string {
+	t.Helper()
+	there, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	door, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pipes sync.WaitGroup
+	pipes.Go(func() {
+		here, err := door.Accept()
+		if err != nil {
+			return // nobody came
 		}
+		pipes.Go(func() { _, _ = io.Copy(here, there); here.Close() })
+		_, _ = io.Copy(there, here)
+		there.Close()
+	})
+	t.Cleanup(func() { door.Close(); there.Close(); pipes.Wait() })
+	return door.Addr().String()
+}
+
+// TestTakeOverOnAConnectionThatWasOpen: a framework takes over on a connection
+// that was opened before the one which it takes over from, and lay unused.
+func TestTakeOverOnAConnectionThatWasOpen(t *testing.T) {
+	m := runMaster(t, masterConfig(t, "m1"))
+	<-m.Ready()
+	early := opened(t, m.Address())
+	register := func(address string, id offers.FrameworkID) (*wire.Conn, *wire.Registered) {
+		t.Helper()
+		link, err := wire.Dial(t.Context(), "ws://"+address+wire.FrameworkPath, wire.FrameworkProtocol, nil, nil, wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { link.Close("the test is over") })
+		frame, err := wire.Encode(&wire.Register{Framework: wire.FrameworkInfo{ID: id, Name: "f", Role: "default"}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := link.Send(frame); err != nil {
+			t.Fatal(err)
+		}
+		return link, heard[*wire.Registered](t, link)
+	}
+	first, r := register(m.Address(), "")
+	if _, again := register(early, r.FrameworkID); again.FrameworkID != r.FrameworkID {
+		t.Errorf("it takes over as %s, not as %s", again.FrameworkID, r.FrameworkID)
+	}
+	if e := heard[*wire.ErrorMessage](t, first); e.Code != offers.FailedOver {
+		t.Errorf("the first one is told %s", e.Code)
+	}
+}
+
+// heard returns the next message that a framework gets but heartbeats.
+func heard[M wire.Message](t *testing.T, link *wire.Conn) M {
+	t.Helper()
+	for {
+		frame, err := link.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _, err := wire.Decode(wire.ToFramework, frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, beat := m.(*wire.Heartbeat); beat {
+			continue
+		}
+		want, ok := m.(M)
+		if !ok {
+			t.Fatalf("it hears %s", frame)
+		}
+		return want
 	}
 }
 

@@ -122,8 +122,8 @@ func TestUpdatesAreAcknowledgedAfterTheyWereHandled(t *testing.T) {
 	s.want("")
 	s.Handled(handled("t", "finished", ""))
 	s.want("acknowledge u2")
-	s.frame(update("t", "finished", "u2", ""), update("t", "gone", "u3", "")) // the first end wins
-	s.want("acknowledge u2, acknowledge u3")
+	s.frame(update("t", "finished", "u2", ""))
+	s.want("acknowledge u2")
 }
 
 func TestWhatAnErrorMeansForAnAccept(t *testing.T) {
@@ -393,6 +393,36 @@ func TestAnotherInstanceLaunchesTheIDAnew(t *testing.T) {
 		s.want("acknowledge u9")
 		s.frame(update("t", offers.Failed, "u9", ""))
 		s.want("acknowledge u9")
+	})
+	t.Run("its end, after one that only reconcile told", func(t *testing.T) {
+		s := start(t)
+		s.frame(update("t", offers.Finished, "", ""))
+		s.want("Updated t finished")
+		s.Handled(handled("t", offers.Finished, ""))
+		s.frame(update("t", offers.Finished, "past.2", "")) // as it was told
+		s.want("acknowledge past.2")
+		s.frame(update("t", offers.Finished, "now.2", ""))
+		s.want("Updated t finished")
+	})
+	t.Run("another end than the one that reconcile told", func(t *testing.T) {
+		s := start(t)
+		s.frame(update("t", offers.Finished, "", ""), update("t", offers.Failed, "now.2", ""))
+		s.want("Updated t finished, Updated t failed")
+	})
+	t.Run("before the end is handled", func(t *testing.T) {
+		s := start(t)
+		s.frame(update("t", offers.Running, "past.1", ""), update("t", offers.Finished, "past.2", ""))
+		s.want("Updated t running, Updated t finished")
+		s.Handled(handled("t", offers.Running, "past.1"))
+		s.want("acknowledge past.1")
+		s.frame(update("t", offers.Running, "now.1", ""), update("t", offers.Finished, "past.2", ""))
+		s.want("Updated t running")
+		s.Handled(handled("t", offers.Finished, "past.2"))
+		s.want("acknowledge past.2")
+		s.Handled(handled("t", offers.Running, "now.1"))
+		s.want("acknowledge now.1, acknowledge past.2")
+		s.frame(update("t", offers.Killed, "now.2", ""))
+		s.want("Updated t killed")
 	})
 	t.Run("its beginning", func(t *testing.T) {
 		s := start(t)

@@ -37,31 +37,20 @@ func (s *Session) State(id offers.TaskID) (offers.State, bool) {
 // updated shows each update once. What was shown is acknowledged again when
 // it comes again, but only after the author has seen it.
 func (s *Session) updated(st offers.Status, request string) {
-	if end, ok := s.ended.known[st.Task]; ok {
-		if !end.precedes(st) {
-			s.acknowledge(st.Task, st.UpdateID)
-			return
-		}
-		s.ended.forget(st.Task)
-	}
-	t := s.tasks[st.Task]
+	t := s.life(st)
 	if t == nil {
-		t = &task{}
-		s.tasks[st.Task] = t
+		s.acknowledge(st.Task, st.UpdateID)
+		return
 	}
 	if t.state.Terminal() || st.UpdateID != "" && st.UpdateID == t.shown {
-		if t.unhandled > 0 {
-			t.owed = st.UpdateID
-		} else {
-			s.acknowledge(st.Task, st.UpdateID)
-		}
+		s.shownBefore(t, st)
 		return
 	}
 	if t.sent != nil && (unknown(st) || !t.sent.asked && ofBefore(st, request)) {
 		return // the question overtook the accept; its own answer is to come
 	}
 	if t.past.tells(st) {
-		s.acknowledge(st.Task, st.UpdateID)
+		s.shownBefore(t, st)
 		return
 	}
 	if t.lost {
@@ -81,6 +70,45 @@ func (s *Session) updated(st offers.Status, request string) {
 	s.show(Updated{Status: st})
 	if t.kill != nil && t.sent == nil && !st.State.Terminal() && st.State != offers.Killing {
 		s.sendKill(st.Task, t)
+	}
+}
+
+// life returns the task that st tells of: another one than is known where that
+// has ended before, even if its author has not finished with the end, and nil
+// where st tells no more than is known of a task that has ended.
+func (s *Session) life(st offers.Status) *task {
+	t, id := s.tasks[st.Task], st.Task
+	end, ended := s.ended.known[id]
+	if t != nil && t.state.Terminal() {
+		end, ended = t.ending(), true
+	}
+	switch {
+	case ended && end.precedes(st):
+		later := &task{past: end}
+		if t != nil {
+			later.unhandled = t.unhandled
+		}
+		s.ended.forget(id)
+		t = later
+	case ended && t == nil:
+		s.ended.known[id] = end.named(st)
+		return nil
+	case ended:
+		end = end.named(st)
+		t.end, t.life = end.update, end.life
+	case t == nil:
+		t = &task{}
+	}
+	s.tasks[id] = t
+	return t
+}
+
+// shownBefore acknowledges what was shown, once the author has finished with it.
+func (s *Session) shownBefore(t *task, st offers.Status) {
+	if t.unhandled > 0 {
+		t.owed = st.UpdateID
+	} else {
+		s.acknowledge(st.Task, st.UpdateID)
 	}
 }
 
@@ -115,7 +143,7 @@ func (s *Session) Handled(u Updated) {
 	t.owed = ""
 	if t.state.Terminal() {
 		delete(s.tasks, id)
-		s.ended.add(id, ending{t.state, t.end, t.life})
+		s.ended.add(id, t.ending())
 	}
 }
 
@@ -228,17 +256,32 @@ type ending struct {
 	life   string          // see offers.UpdateID.Life
 }
 
+func (t *task) ending() ending { return ending{t.state, t.end, t.life} }
+
 // precedes reports whether st is of a later life under the same id, which
 // another instance of the framework launched while this one was away: an end
-// keeps its update id for ever, the answer to reconcile is never older than what
-// was shown, and a state before the end that comes late is of the life that
-// ended.
+// keeps its state and its update id for ever, the answer to reconcile is never
+// older than what was shown, and a state before the end that comes late is of
+// the life that ended.
 func (e ending) precedes(st offers.Status) bool {
-	if st.State.Terminal() {
-		return e.update != "" && st.UpdateID != "" && st.UpdateID != e.update
-	}
 	life := st.UpdateID.Life()
-	return st.UpdateID == "" || e.life != "" && life != "" && life != e.life
+	other := e.life != "" && life != "" && life != e.life
+	switch {
+	case !st.State.Terminal():
+		return st.UpdateID == "" || other
+	case e.update == "":
+		return st.UpdateID != "" && (other || st.State != e.state)
+	default:
+		return st.UpdateID != "" && st.UpdateID != e.update
+	}
+}
+
+// named is e with the update id that it comes with, where it was shown without.
+func (e ending) named(st offers.Status) ending {
+	if st.State.Terminal() {
+		e.update, e.life = cmp.Or(e.update, st.UpdateID), cmp.Or(e.life, st.UpdateID.Life())
+	}
+	return e
 }
 
 // tells reports whether st is an update of the life that ended so.

@@ -25,19 +25,22 @@ func (j *judge) seen(f *framework, s offers.Status) {
 		j.w.broken("%s sees %s, which it never launched", f.name, s.Task)
 		return
 	}
-	// At least once: what was shown before may come again, to another
-	// instance or from another leader, and the id may be another task's by now.
+	f.told[s.Task] = s.State
 	ref := offers.TaskRef{Framework: f.id, Task: s.Task}
 	key := letter{ref, s.UpdateID}
-	if j.shown[key] {
-		return
-	}
-	// Another instance that has been registered since may know better.
+	again := j.shown[key]
+	// The end of the task that had this id before says that nothing came of the
+	// launch since.
+	before := s.State.Terminal() && !t.durable && t.rounds > 1 && (again || s.UpdateID == "")
+	// Another instance that has been registered since may know better, but not
+	// of what this one launched and was told that nothing came of.
 	past := f.link != f.notes.newest && f.notes.newest != nil
 	switch {
-	case s.UpdateID == "" && s.State.Terminal() && !t.durable && t.rounds > 1: // of the task that had this id before
-	case past && (t.end != "" || s.State == offers.Dropped || !s.State.MayFollow(t.last)):
+	case again && !before: // at least once: it may come to another instance, or from another leader
 		return
+	case past && (t.end != "" || t.by != f && (before || s.State == offers.Dropped) || !s.State.MayFollow(t.last)):
+		return
+	case before:
 	case s.State.Terminal() && t.end != "" && t.end != s.State:
 		j.w.broken("%s sees a second end of %s: %s after %s", f.name, s.Task, s.State, t.end)
 	case !s.State.Terminal() && t.endID != "" && s.UpdateID != "":

@@ -141,6 +141,9 @@ func (f *framework) accept(o wire.Offer) {
 		w.tell(f.name, "may not accept: %v", err)
 		return
 	}
+	for i := range list {
+		delete(f.told, list[i].ID)
+	}
 	w.tell(f.name, "accepts %s for %d tasks from %s", o.ID, len(list), list[0].ID)
 }
 
@@ -167,7 +170,7 @@ func (f *framework) note(id offers.TaskID) noted {
 		n.order = append(n.order, id)
 	}
 	before := *t
-	*t = noted{id: id, rounds: t.rounds + 1}
+	*t = noted{id: id, by: f, rounds: t.rounds + 1}
 	return before
 }
 

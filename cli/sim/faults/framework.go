@@ -23,8 +23,9 @@ type framework struct {
 	asked   int          // reconciles without an answer
 	patient int          // looks since the last answer, while it is connected
 	calls   map[uint64]call
-	kills   map[offers.TaskID]int // what the author wants to end, and for how many looks while it is connected
-	blind   map[offers.TaskID]int // for how many looks what the author knows of its agent is not so
+	kills   map[offers.TaskID]int          // what the author wants to end, and for how many looks while it is connected
+	blind   map[offers.TaskID]int          // for how many looks what the author knows of its agent is not so
+	told    map[offers.TaskID]offers.State // what this run of the instance was shown last, of what it did not launch since
 	looks   int
 	idle    time.Duration // until when the author does nothing
 
@@ -53,8 +54,9 @@ type notebook struct {
 // noted is one task in the author's notebook.
 type noted struct {
 	id       offers.TaskID
-	rounds   int  // how often it was launched
-	durable  bool // this launch was committed
+	by       *framework // who launched it last
+	rounds   int        // how often it was launched
+	durable  bool       // this launch was committed
 	accepted bool
 	last     offers.State // the last one with an update id
 	end      offers.State // the end that was shown, "" before
@@ -76,7 +78,9 @@ func newFramework(w *world, n int) *framework {
 func (f *framework) init(w *world, name string) {
 	f.process = process{w: w, name: name}
 	f.skewBy(w.options.jump(w))
-	f.die = func() { f.session, f.link, f.asked, f.calls, f.kills, f.blind = nil, nil, 0, nil, nil, nil }
+	f.die = func() {
+		f.session, f.link, f.asked, f.calls, f.kills, f.blind, f.told = nil, nil, 0, nil, nil, nil, nil
+	}
 	f.start = f.begin
 }
 
@@ -93,7 +97,7 @@ func (f *framework) begin() {
 		return
 	}
 	timeout := offers.Duration(f.timeout)
-	f.calls, f.kills, f.blind = map[uint64]call{}, map[offers.TaskID]int{}, map[offers.TaskID]int{}
+	f.calls, f.kills, f.blind, f.told = map[uint64]call{}, map[offers.TaskID]int{}, map[offers.TaskID]int{}, map[offers.TaskID]offers.State{}
 	f.session = session.New(wire.FrameworkInfo{ID: f.id, Name: f.label, Role: f.role, FailoverTimeout: &timeout}, f.w.client())
 	if f.id != "" {
 		f.ask()
@@ -253,7 +257,6 @@ func (f *framework) live() {
 		f.wait()
 		if f.looks++; f.looks%10 == 0 {
 			f.follow()
-			f.consult()
 		}
 		if f.up && !f.over {
 			f.live()
@@ -314,17 +317,18 @@ func (f *framework) follow() {
 	}
 }
 
-// consult looks up what the session knows and shows no second time: the end of
-// the task that had an id before, where nothing came of the launch since.
+// consult reads in the answer to a reconcile what the session shows no second
+// time: how a task ended that this instance was shown the end of, and that
+// another one launched since, of which nothing came; or what this one was told
+// while it was not the present one. Of a launch that another one sent before
+// this one was registered, and that is on its way still, it is shown that.
 func (f *framework) consult() {
-	if f.session == nil {
+	if f.link == nil || f.link != f.notes.newest {
 		return
 	}
 	for _, id := range f.notes.order {
-		if t := f.notes.tasks[id]; t.end == "" && !t.durable && t.rounds > 1 {
-			if known, ok := f.session.State(id); ok && known.Terminal() {
-				t.end = known
-			}
+		if t := f.notes.tasks[id]; t.end == "" && !t.durable && f.told[id].Terminal() {
+			t.end = f.told[id]
 		}
 	}
 }
@@ -362,6 +366,7 @@ func (f *framework) event(e session.Event) {
 	case session.Reconciled:
 		f.asked--
 		f.patient = 0
+		f.consult()
 	case session.Refused:
 		f.w.tell(f.name, "is refused %s: %v", e.Request, e.Err)
 	}

@@ -192,7 +192,7 @@ func (m *master) leaves() {
 		return
 	}
 	for _, s := range m.served {
-		if s.id != "" {
+		if s.id != "" && s.books == m.books {
 			m.w.judge.away[s.id] = m.w.now
 		}
 	}

@@ -115,7 +115,7 @@ func (w *world) leave() bool {
 		f.stop()
 	}
 	f.leaves()
-	w.enter(newFramework(w, len(w.frameworks)))
+	w.enter(newFramework(w, len(w.frameworks)+1))
 	return true
 }
 
@@ -127,7 +127,7 @@ func (w *world) tearDown() bool {
 	f.notes.torn = true
 	f.session.Teardown()
 	f.flush()
-	w.enter(newFramework(w, len(w.frameworks)))
+	w.enter(newFramework(w, len(w.frameworks)+1))
 	return true
 }
 
@@ -137,7 +137,7 @@ func (w *world) takeOver() bool {
 	if f.id == "" || f.over || f.notes.ended {
 		return false
 	}
-	w.enter(f.successor(len(w.frameworks)))
+	w.enter(f.successor(len(w.frameworks) + 1))
 	return true
 }
 
@@ -148,7 +148,7 @@ func (w *world) forget() bool {
 	if f.over || f.notes.ended || f.id == "" {
 		return false
 	}
-	heir := newFramework(w, len(w.frameworks))
+	heir := newFramework(w, len(w.frameworks)+1)
 	heir.label = f.label
 	f.notes.ended, f.over = true, true
 	if f.up {
@@ -171,7 +171,7 @@ func (w *world) revive() bool {
 	if len(ended) == 0 {
 		return false
 	}
-	f := pick(w, ended).successor(len(w.frameworks))
+	f := pick(w, ended).successor(len(w.frameworks) + 1)
 	f.revived = true
 	w.enter(f)
 	return true

@@ -111,7 +111,7 @@ func (s *served) finished() {
 	if s.m.core == nil {
 		return
 	}
-	if s.id != "" && s.m.w.raft.leader == s.m && s.m.w.raft.term == s.m.term {
+	if s.id != "" && s.books == s.m.books && s.m.w.raft.leader == s.m && s.m.w.raft.term == s.m.term {
 		s.m.w.judge.away[s.id] = s.m.w.now
 	}
 	s.m.at()
