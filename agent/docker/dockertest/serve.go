@@ -211,7 +211,7 @@ func (f *Fake) one(w http.ResponseWriter, r *http.Request, path []string) {
 	}
 	switch path[2] {
 	case "json":
-		state := map[string]any{"Status": c.state, "Running": c.state == "running", "ExitCode": c.code, "StartedAt": "0001-01-01T00:00:00Z", "FinishedAt": "0001-01-01T00:00:00Z"}
+		state := map[string]any{"Status": c.state, "Running": c.state == "running", "Pid": FirstProcess, "ExitCode": c.code, "StartedAt": "0001-01-01T00:00:00Z", "FinishedAt": "0001-01-01T00:00:00Z"}
 		if c.state != "created" {
 			state["StartedAt"], state["FinishedAt"] = time.Now(), time.Now()
 		}
