@@ -86,6 +86,11 @@ func (x *Executor) Answers(ctx context.Context) error {
 	return err
 }
 
+// Ping asks the engine whether it is there, whatever it has answered before.
+func (x *Executor) Ping(ctx context.Context) error {
+	return x.engine.call(ctx, http.MethodGet, "/_ping", nil, nil, nil)
+}
+
 // patience is how long a start waits for an engine that is away: long enough
 // for one that is restarted or comes up beside the agent.
 const patience = 30 * time.Second
