@@ -22,7 +22,7 @@ SHIM    := agent/process/shim
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: shim nvidia ## build bin/ringmaster and the example framework bin/treecount
@@ -66,6 +66,10 @@ test: shim ## run all tests; what needs root or Docker runs where they are
 .PHONY: race
 race: ## run all tests under the race detector
 	@$(MAKE) --no-print-directory test GOFLAGS_TEST='-race $(GOFLAGS_TEST)'
+
+.PHONY: test-v2
+test-v2: ## run the tests of isolation in a virtual machine with cgroups of version 2 alone (KERNEL=file)
+	@.ci/test-v2
 
 .PHONY: test-gpu
 test-gpu: ## run the tests that want a real GPU, where NVIDIA's driver is

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/ringmaster-project/ringmaster/agent"
+	"github.com/ringmaster-project/ringmaster/agent/process/processtest"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -38,18 +38,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	dir, err := os.MkdirTemp("", "shim")
+	path, remove, err := processtest.Shim()
 	if err != nil {
 		panic(err)
 	}
-	shim = filepath.Join(dir, "shim")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", shim, "./process/shim")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		panic(string(out))
-	}
+	shim = path
 	code := m.Run()
-	os.RemoveAll(dir)
+	remove()
 	os.Exit(code)
 }
 

@@ -34,6 +34,7 @@ type Config struct {
 	CgroupRoot       string                   // of the tasks' cgroups in each hierarchy; "" means ringmaster, "none" no limits
 	Executors        []string                 // ProcessExecutor, DockerExecutor; none means process, and docker where an engine answers
 	DockerSocket     string                   // of the engine; "" means /var/run/docker.sock
+	EnginePatience   time.Duration            // how long the engine may not answer before containers are refused; 0 means a minute
 	Isolation        *isolation.Parts         // of the tasks, each of which this host must be able to do; nil means what works of the default
 	Capabilities     uint64                   // that tasks keep, one bit for each
 	Rlimits          []record.Rlimit          // of tasks, above the defaults
@@ -74,6 +75,9 @@ func (c *Config) validate() error {
 		if err := p.Validate(); err != nil {
 			return fmt.Errorf("class %q: %w", class, err)
 		}
+	}
+	if c.EnginePatience <= 0 {
+		c.EnginePatience = time.Minute
 	}
 	if c.HTTP == "" {
 		c.HTTP = "127.0.0.1:0"

@@ -23,10 +23,13 @@ type containers struct {
 	agent    *Agent
 	run      string          // marks the containers of this run of the agent
 	checking chan struct{}   // one token for each health check by a command
+	barred   bool            // the agent is told to run none
 	away     bool            // no engine answered when the agent began
 	survey   []docker.Found  // what was there then; nil before it was looked for
 	needed   bool            // there are, or may be, containers of earlier runs
 	keep     map[string]bool // ids of those that are adopted; nil once the others are swept
+	serves   bool            // the agent says that it runs containers
+	gone     time.Time       // since when the engine does not answer; zero while it does
 }
 
 var (
@@ -156,17 +159,27 @@ func (x *containers) sweep(keep map[offers.TaskRef]record.Identity) ([]string, e
 	return unended, err
 }
 
-// tidy does what sweep could not, once the engine answers, and removes what
+// The engine is asked every lookPause whether it is there, and has lookTime to
+// answer.
+const (
+	lookPause = 2 * time.Second
+	lookTime  = 10 * time.Second
+)
+
+// tidy looks after the engine: it tells the loop when one has come or has been
+// gone for long, does what sweep could not once it answers, and removes what
 // this run has left when the engine was away.
 func (x *containers) tidy() {
-	const pause = 2 * time.Second
-	tick := time.NewTicker(pause)
+	tick := time.NewTicker(lookPause)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 		case <-x.agent.stopped:
 			return
+		}
+		if !x.barred && !x.look() {
+			continue
 		}
 		if x.needed && x.keep != nil {
 			x.sweepLate()
@@ -177,6 +190,30 @@ func (x *containers) tidy() {
 			}
 		}
 	}
+}
+
+// look asks whether the engine is there. One that has not answered for all of
+// the agent's patience is gone: tasks that would only fail go elsewhere.
+func (x *containers) look() (answers bool) {
+	ctx, cancel := context.WithTimeoutCause(x.agent.life, lookTime, docker.ErrAway)
+	defer cancel()
+	err := x.docker.Ping(ctx)
+	switch {
+	case x.agent.life.Err() != nil:
+		return false
+	case err == nil:
+		x.gone = time.Time{}
+		x.needed = true // an earlier run may have left some when there was an engine
+	case x.gone.IsZero():
+		x.gone = time.Now()
+	}
+	gone := err != nil && time.Since(x.gone) >= x.agent.config.EnginePatience
+	if x.serves && gone || !x.serves && err == nil {
+		x.serves = !x.serves
+		serves := x.serves
+		x.agent.post(func() { x.agent.contain(serves) })
+	}
+	return err == nil
 }
 
 func (x *containers) sweepLate() {

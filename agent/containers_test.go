@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/agent/docker/dockertest"
@@ -122,6 +123,55 @@ func TestEngineComesLater(t *testing.T) {
 	f.End(known, 6)
 	if s := l.end("on"); s.State != offers.Failed || s.ExitCode == nil || *s.ExitCode != 6 {
 		t.Errorf("ran on: %+v", s)
+	}
+}
+
+// TestEngineComesAndGoes: an agent finds an engine that comes after it, says so,
+// and says no more that it runs containers when the engine has been gone for
+// long. What ran is not lost by any of it.
+func TestEngineComesAndGoes(t *testing.T) {
+	f := dockertest.NewFake(t, "x")
+	f.Leave()
+	m := newMaster(t)
+	conf := onFake(t, m, t.TempDir(), f)
+	conf.EnginePatience = time.Millisecond // at the second look
+	run(t, conf)
+	l, register := m.welcome("a1", 1)
+	says := func(want string) {
+		t.Helper()
+		if got, there := register.Agent.Attributes["docker"]; got != want || there != (want != "") {
+			t.Errorf("it says of itself %v, want docker=%q", register.Agent.Attributes, want)
+		}
+	}
+	refused := func(id offers.TaskID) {
+		t.Helper()
+		l.launch(1, contained(id, "x"))
+		if s := l.end(id); s.State != offers.Rejected || s.Reason != offers.ReasonNoExecutor || !strings.Contains(s.Message, "no Docker engine answers") {
+			t.Errorf("without an engine: %+v", s)
+		}
+	}
+	says("")
+	refused("early")
+	f.ComeBack()
+	l, register = m.welcome("a1", 1)
+	says("true")
+	l.launch(1, contained("on", "x"))
+	if s := l.status("on"); s.State != offers.Running {
+		t.Fatalf("with an engine: %+v", s)
+	}
+	f.Leave()
+	l, register = m.welcome("a1", 1)
+	says("")
+	refused("late")
+	f.ComeBack()
+	l, register = m.welcome("a1", 1)
+	says("true")
+	if len(register.Tasks) == 0 || len(f.Seen().Left) != 1 {
+		t.Errorf("it came back with %+v, and %v are left", register.Tasks, f.Seen().Left)
+	}
+	f.End(f.Seen().Left[0], 6)
+	if s := l.end("on"); s.State != offers.Failed || s.ExitCode == nil || *s.ExitCode != 6 {
+		t.Errorf("what ran all the time: %+v", s)
 	}
 }
 

@@ -120,8 +120,14 @@ func (a *Agent) resize() {
 	a.self.Attributes = a.allAttributes()
 	a.machine.Resize(total, time.Now())
 	a.log.Info("the devices of this host have changed")
+	a.introduceAgain("its devices have changed")
+}
+
+// introduceAgain lets the masters learn by a new registration what has changed
+// about the agent.
+func (a *Agent) introduceAgain(why string) {
 	if a.session != nil {
-		a.session.link.End("its devices have changed") // the connector notices, closes it and goes on
+		a.session.link.End(why) // the connector notices, closes it and goes on
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -95,41 +96,56 @@ const probePatience = 3 * time.Second
 
 // chooseExecutors finds out what runs on this host, and says so in the agent's
 // attributes: docker=true where containers do, process=false where nothing
-// else does.
+// else does. Where containers are not ruled out they may come and go with
+// their engine, see contain.
 func (a *Agent) chooseExecutors() error {
 	ctx, cancel := context.WithTimeout(context.Background(), probePatience)
 	defer cancel()
 	away := a.containers.docker.Answers(ctx)
 	a.containers.away = away != nil
 	named := a.config.Executors
-	if len(named) == 0 {
-		named = []string{ProcessExecutor}
-		if away == nil {
-			named = append(named, DockerExecutor)
-		}
-	}
 	for _, name := range named {
 		if name != ProcessExecutor && name != DockerExecutor {
 			return fmt.Errorf("executors: %.60q is none; there are process and docker", name)
 		}
 	}
-	if !slices.Contains(named, ProcessExecutor) {
+	if len(named) > 0 && !slices.Contains(named, ProcessExecutor) {
 		a.refusals.NoProcesses = "the agent runs containers only"
 		a.attribute(ProcessExecutor, "false")
 	}
 	switch {
-	case !slices.Contains(named, DockerExecutor) && len(a.config.Executors) > 0:
+	case len(named) > 0 && !slices.Contains(named, DockerExecutor):
+		a.containers.barred = true
 		a.refusals.NoContainers = "the agent runs no containers: docker is not among its executors"
-	case !slices.Contains(named, DockerExecutor):
-		a.refusals.NoContainers = "the agent runs no containers: when it started no Docker engine answered"
-		a.log.Info("tasks in containers are refused", "why", away)
+	case len(named) == 0 && away != nil:
+		a.refusals.NoContainers = noEngine
+		a.log.Info("tasks in containers are refused until a Docker engine answers", "why", away)
 	default:
+		a.containers.serves = true
 		a.attribute(DockerExecutor, "true")
 		if away != nil {
 			a.log.Warn("the Docker engine does not answer yet", "error", away)
 		}
 	}
 	return nil
+}
+
+const noEngine = "the agent runs no containers: no Docker engine answers"
+
+// contain takes, in the loop, that containers run from now on, or that their
+// engine has been gone for long. Tasks that run in some are not touched. The
+// masters learn of it by a new registration.
+func (a *Agent) contain(serves bool) {
+	delete(a.own, DockerExecutor)
+	if a.refusals.NoContainers = noEngine; serves {
+		a.refusals.NoContainers = ""
+		a.own[DockerExecutor] = "true"
+	}
+	maps.Copy(a.own, a.config.Attributes)
+	a.machine.Refuse(a.refusals)
+	a.self.Attributes = a.allAttributes()
+	a.log.Info("the Docker engine has come or gone", "containers", serves)
+	a.introduceAgain("its executors have changed")
 }
 
 // attribute says something about the agent, unless its operator has done so.

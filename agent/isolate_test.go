@@ -5,16 +5,20 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/agent/isolation"
+	"github.com/ringmaster-project/ringmaster/agent/limits"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // TestIsolationInForce: what an agent says of its isolation is what its tasks
@@ -54,6 +58,51 @@ func TestIsolationInForce(t *testing.T) {
 		if err := h.stop(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestCPUQuota: where cpus are a ceiling, a task that wants a whole CPU waits
+// for the end of its periods; what it runs in them agent/limits measures.
+func TestCPUQuota(t *testing.T) {
+	if l := limits.Open("ringmaster-test/probe", hclog.NewNullLogger()); !l.Active() {
+		t.Skip("this host lets the tests make no cgroups (root is needed)")
+	}
+	m := newMaster(t)
+	c := config(t, t.TempDir(), m)
+	c.CPUQuota = true
+	run(t, c)
+	l, _ := m.welcome("a1", 1)
+	task := shell("busy", "cat /proc/self/cgroup > groups; echo >> groups; while :; do :; done")
+	task.Resources.Amounts = offers.Amounts{200}
+	l.launch(1, task)
+	folder, file, want := "", "cpu.cfs_quota_us", "20000"
+	for line := range strings.Lines(await(t, filepath.Join(sandboxOf(c.DataDir, "busy"), "groups"))) {
+		controllers, path, _ := strings.Cut(strings.TrimSpace(line[strings.Index(line, ":")+1:]), ":")
+		if slices.Contains(strings.Split(controllers, ","), "cpu") {
+			folder = filepath.Join("/sys/fs/cgroup/cpu", path)
+		}
+		if controllers == "" && folder == "" { // version 2, last; the task is in a leaf
+			folder, file, want = filepath.Join("/sys/fs/cgroup", filepath.Dir(path)), "cpu.max", "20000 100000"
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(folder, file)); err != nil || strings.TrimSpace(string(got)) != want {
+		t.Errorf("its quota is %q, %v; want %q", got, err, want)
+	}
+	for deadline := time.Now().Add(patience); ; <-time.After(10 * time.Millisecond) {
+		said, err := os.ReadFile(filepath.Join(folder, "cpu.stat"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(said), "nr_throttled ") && !strings.Contains(string(said), "nr_throttled 0\n") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it is never held:\n%s", said)
+		}
+	}
+	l.say(&wire.KillTask{Term: 1, TaskRef: ref("busy"), Reason: "seen"})
+	if s := l.end("busy"); s.State != offers.Killed {
+		t.Errorf("it ended %+v", s)
 	}
 }
 

@@ -120,6 +120,18 @@ const smallQuota = 1 << 20
 // B KiB MiB GiB TiB PiB kB MB GB TB PB that comes to whole bytes.
 func ParseSize(text string) (int64, error) { return parseUnits(text, sizeUnits) }
 
+// FormatSize writes bytes without loss, as ParseSize reads them, in the largest
+// unit that they are a whole number of: "24GiB", "81559MiB", "100B".
+func FormatSize(bytes int64) string {
+	best := unit{"B", 1}
+	for _, u := range sizeUnits {
+		if bytes != 0 && u.factor&(u.factor-1) == 0 && u.factor > best.factor && bytes%u.factor == 0 {
+			best = u
+		}
+	}
+	return strconv.FormatInt(bytes/best.factor, 10) + best.suffix
+}
+
 // FormatCPUs writes thousandths of a core as cores, "1.5".
 func FormatCPUs(milli int64) string {
 	sign := ""

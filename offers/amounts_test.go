@@ -129,6 +129,20 @@ func TestParseScalar(t *testing.T) {
 	}
 }
 
+func TestFormatSize(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		0: "0B", 1: "1B", 1000: "1000B", 1024: "1KiB", 1025: "1025B", 5120: "5KiB", 24 << 30: "24GiB", 1536 << 20: "1536MiB", 81559 << 20: "81559MiB",
+		1 << 40: "1TiB", 3 << 50: "3PiB", offers.MaxAmount: "9007199254740991B",
+	} {
+		if got := offers.FormatSize(bytes); got != want {
+			t.Errorf("%d bytes: got %q, want %q", bytes, got, want)
+		}
+		if back, err := offers.ParseSize(want); err != nil || back != bytes {
+			t.Errorf("%q: read back as %d, %v", want, back, err)
+		}
+	}
+}
+
 func TestFormatCPUs(t *testing.T) {
 	for milli, want := range map[int64]string{
 		0: "0", 1: "0.001", 10: "0.01", 100: "0.1", 120: "0.12", 999: "0.999", 1000: "1", 1500: "1.5",

@@ -98,7 +98,7 @@ func (a *Artifact) validate() error {
 	}
 	switch {
 	case !a.Extract && a.Dest == "" && a.name() == "":
-		return errors.New("dest is missing: the URI has no file name")
+		return errors.New("dest: it is missing, and the URI has no file name")
 	case !a.Extract && (!Printable(a.name()) || a.Path() == "." || a.name() == "" && strings.HasSuffix(a.Dest, "/")):
 		return errors.New("dest: the file has no name")
 	case a.Path() == "stdout" || a.Path() == "stderr":

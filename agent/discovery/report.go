@@ -90,7 +90,7 @@ const maxHealth = 256
 func Decode(data []byte) (Report, error) {
 	var in wireReport
 	if err := json.Unmarshal(data, &in); err != nil {
-		return Report{}, fmt.Errorf("it is no report: %w", err)
+		return Report{}, fmt.Errorf("it is no report: %w", explain(data, err))
 	}
 	if in.Devices == nil {
 		return Report{}, errors.New("it is no report: there is no list of devices")
@@ -112,6 +112,22 @@ func Decode(data []byte) (Report, error) {
 		}
 	}
 	return out, nil
+}
+
+// explain says which device and which field of it a report can't be read for.
+func explain(data []byte, err error) error {
+	var in struct {
+		Devices []json.RawMessage `json:"devices"`
+	}
+	if json.Unmarshal(data, &in) != nil {
+		return offers.Explain(data, func() any { return new(wireReport) }, err)
+	}
+	for i, d := range in.Devices {
+		if err := json.Unmarshal(d, new(wireDevice)); err != nil {
+			return fmt.Errorf("devices[%d]: %w", i, offers.Explain(d, func() any { return new(wireDevice) }, err))
+		}
+	}
+	return err
 }
 
 func (d *wireDevice) found() (Found, error) {

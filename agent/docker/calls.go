@@ -70,6 +70,7 @@ type (
 	state struct {
 		Status     string
 		Running    bool // paused ones too
+		Pid        int  // of its first process, while it runs
 		OOMKilled  bool
 		ExitCode   int
 		Error      string

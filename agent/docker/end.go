@@ -21,21 +21,27 @@ import (
 func (c *Container) end(runs func()) (exit record.Exit, err error) {
 	code, known := 0, false // what a wait has told
 	ran := c.opened         // or it was seen to
+	var first sighting
 	err = patiently(c.ctx, func() error {
 		for {
 			d, err := c.x.engine.inspect(c.ctx, c.id())
 			switch {
 			case refused(err, http.StatusNotFound) && known:
 				exit = exitOf(code, false, time.Now())
+				exit.OOM = c.wasKilled(exit) && killedForMemory(c.x.kernel, c.id(), first)
 				return nil
 			case refused(err, http.StatusNotFound):
 				exit, err = c.remembered(false)
+				exit.OOM = exit.OOM || c.wasKilled(exit) && killedForMemory(c.x.kernel, c.id(), first)
 				return wrongAnswer(err)
 			case err != nil:
 				return wrongAnswer(err)
 			case d.State.Running:
 				runs()
 				ran = true
+				if first.pid != d.State.Pid {
+					first = sighted(d.State.Pid)
+				}
 				if code, err = c.wait(); err == nil {
 					known = true
 				} else if !errors.Is(err, errLook) && !refused(err, http.StatusNotFound) {
@@ -49,8 +55,8 @@ func (c *Container) end(runs func()) (exit record.Exit, err error) {
 				return wrongAnswer(err)
 			}
 			exit = exitOf(d.State.ExitCode, d.State.OOMKilled, d.State.FinishedAt)
-			if exit.Signal == "SIGKILL" && !exit.OOM && !c.force.Load() {
-				exit.OOM = c.outOfMemory()
+			if !exit.OOM && c.wasKilled(exit) {
+				exit.OOM = killedForMemory(c.x.kernel, c.id(), first) || c.outOfMemory()
 			}
 			return nil
 		}
@@ -113,9 +119,15 @@ func inCgroup(path, container string) bool {
 	return err == nil && strings.Contains(string(groups), container)
 }
 
+// wasKilled tells of a container that somebody killed, and not its agent.
+func (c *Container) wasKilled(exit record.Exit) bool {
+	return exit.Signal == "SIGKILL" && !c.force.Load()
+}
+
 // outOfMemory asks a little longer whether a container that somebody killed was
 // out of memory: an engine may hear of that after the end. On cgroups of
-// version 1 a busy one may never hear of it.
+// version 1 a busy one may never hear of it, since a group that has gone can't
+// be asked any more; the kernel's log is the witness that does not go.
 func (c *Container) outOfMemory() bool {
 	const tries = 10
 	for range tries {

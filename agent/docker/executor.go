@@ -42,6 +42,7 @@ type Config struct {
 	Most   int           // containers created or started at once; 0 means 8
 	Look   time.Duration // how often a container that runs is looked at, beside waiting for it; 0 means 10 s
 	Specs  []string      // folders with specifications of devices; none means /etc/cdi and /var/run/cdi
+	Kernel string        // the kernel's log; "" means DefaultKernelLog
 	Logger hclog.Logger
 }
 
@@ -50,6 +51,7 @@ type Executor struct {
 	engine *engine
 	owner  string
 	specs  []string
+	kernel string
 	look   time.Duration
 	turns  chan struct{} // one token for each container that is being created or started
 	log    hclog.Logger
@@ -72,13 +74,21 @@ func New(c Config) *Executor {
 	if len(c.Specs) == 0 {
 		c.Specs = cdi.DefaultSpecDirs
 	}
-	return &Executor{specs: c.Specs, look: c.Look, engine: newEngine(c.Socket), owner: c.Owner, turns: make(chan struct{}, c.Most), log: c.Logger, left: map[leftover]time.Time{}}
+	if c.Kernel == "" {
+		c.Kernel = DefaultKernelLog
+	}
+	return &Executor{specs: c.Specs, kernel: c.Kernel, look: c.Look, engine: newEngine(c.Socket), owner: c.Owner, turns: make(chan struct{}, c.Most), log: c.Logger, left: map[leftover]time.Time{}}
 }
 
 // Answers returns nil when an engine listens that can be spoken to.
 func (x *Executor) Answers(ctx context.Context) error {
 	_, err := x.engine.speak(ctx)
 	return err
+}
+
+// Ping asks the engine whether it is there, whatever it has answered before.
+func (x *Executor) Ping(ctx context.Context) error {
+	return x.engine.call(ctx, http.MethodGet, "/_ping", nil, nil, nil)
 }
 
 // patience is how long a start waits for an engine that is away: long enough

@@ -3,12 +3,18 @@ package docker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sys/unix"
 
 	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/agent/docker/dockertest"
@@ -326,5 +332,65 @@ func TestEngineLosesSight(t *testing.T) {
 	}
 	if left := f.Seen().Left; len(left) != 0 {
 		t.Errorf("left are %v", left)
+	}
+}
+
+// TestKernelTells: what the kernel's log says of a container that was killed is
+// believed, and only what it says of that one and of its own limit.
+func TestKernelTells(t *testing.T) {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		later  = 3600 // seconds
+		group  = "3,10,TIME,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/docker/%s,task_memcg=/docker/%s,task=busy,pid=9,uid=0\n"
+		killed = "3,11,TIME,-;Memory cgroup out of memory: Killed process %d (busy) total-vm:205000kB, UID:0\n SUBSYSTEM=x\n"
+	)
+	at := func(line string, seconds int64, what ...any) string {
+		return fmt.Sprintf(strings.Replace(line, "TIME", strconv.FormatInt(now.Sec+seconds, 10)+"000000", 1), what...)
+	}
+	for name, c := range map[string]struct {
+		log  func(id string) string
+		code int
+		want bool
+	}{
+		"nothing":        {func(string) string { return "" }, 137, false},
+		"its group":      {func(id string) string { return at(group, 0, id, id) }, 137, true},
+		"another group":  {func(string) string { return at(group, 0, "other", "other") }, 137, false},
+		"one above it":   {func(id string) string { return at(group, 0, "", id) }, 137, false},
+		"the whole host": {func(id string) string { return strings.Replace(at(group, 0, id, id), "_MEMCG,", "_NONE,", 1) }, 137, false},
+		"its process":    {func(string) string { return "6,1,1,-;x\n" + at(killed, later, dockertest.FirstProcess) }, 137, true},
+		"one before it": {func(string) string {
+			return fmt.Sprintf("3,1,1,-;Memory cgroup out of memory: Killed process %d (x)\n", dockertest.FirstProcess)
+		}, 137, false},
+		"another process": {func(string) string { return at(killed, later, dockertest.FirstProcess*10) }, 137, false},
+		"it went on":      {func(id string) string { return at(group, 0, id, id) }, 7, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, log := dockertest.NewFake(t, "x"), filepath.Join(t.TempDir(), "kmsg")
+			x := docker.New(docker.Config{Socket: f.Socket, Owner: "o", Kernel: log, Logger: hclog.NewNullLogger()})
+			looked, once := make(chan struct{}), sync.Once{}
+			f.Set(func(s *dockertest.Settings) {
+				s.Before = func(request string) {
+					if request == "POST wait" { // it was seen to run before
+						once.Do(func() { close(looked) })
+					}
+				}
+			})
+			container := prepare(t, x, specOf(t, "x", offers.PullMissing))
+			if err := os.WriteFile(log, []byte(c.log(container.Identity().Container)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			container.Open()
+			go func() {
+				<-looked
+				f.End(container.Identity().Container, c.code)
+			}()
+			if exit, err := container.Wait(func() {}); err != nil || exit.OOM != c.want {
+				t.Errorf("it ended %+v %v", exit, err)
+			}
+		})
 	}
 }

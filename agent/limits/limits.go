@@ -36,11 +36,17 @@ func (n Need) Shares() int64 {
 	return min(max(2, n.CPUs*1024/1000), 262144)
 }
 
+// weight is the same for version 2, where what says nothing weighs 100: a core.
+// What is usually done to shares would make a tenth of a core weigh a sixth of
+// a core.
+func (n Need) weight() uint64 { return uint64(min(max(1, n.CPUs/10), 10000)) }
+
 // Limits makes the groups of one agent. Safe for concurrent use.
 type Limits struct {
-	make    func(key string, need *specs.LinuxResources) (*Group, error) // nil: this host has none
+	make    func(key string, need Need) (*Group, error) // nil: this host has none
 	root    string
 	devices bool // device nodes are governed
+	swap    bool // version 2: memory that goes to swap is limited too
 }
 
 // Group is what one task is held in. The nil group holds nothing.
@@ -66,7 +72,14 @@ func Open(root string, log hclog.Logger) *Limits {
 		log.Warn("tasks run without limits: this host has no cgroups")
 		return l
 	}
-	if err := l.try(Need{CPUs: 1000, Mem: 64 << 20, Processes: 64}); err != nil {
+	all := Need{CPUs: 1000, Mem: 64 << 20, Processes: 64}
+	l.swap = true
+	err := l.try(all)
+	if err != nil { // a kernel without swap, or one that does not count it, has no limit of it
+		l.swap = false
+		err = l.try(all)
+	}
+	if err != nil {
 		log.Warn("tasks run without limits: this host lets the agent make no cgroups", "error", err)
 		l.make = nil
 		return l
@@ -94,17 +107,14 @@ func (l *Limits) Active() bool { return l.make != nil }
 // Devices reports whether tasks are kept from the device nodes of others.
 func (l *Limits) Devices() bool { return l.devices }
 
-// Group makes the group of a task, or returns the one that is there with its
-// limits set anew. Without limits it returns nil.
+// Group makes the group of a task. In version 1 one that is there is kept, with
+// its limits set anew; in version 2 it goes first, with all that is in it.
+// Without limits it returns nil.
 func (l *Limits) Group(key string, need Need) (*Group, error) {
 	if l.make == nil {
 		return nil, nil
 	}
-	r, err := resources(need, l.devices)
-	if err != nil {
-		return nil, err
-	}
-	g, err := l.make(key, r)
+	g, err := l.make(key, need)
 	if err != nil {
 		return nil, fmt.Errorf("cgroup of %s: %w", key, err)
 	}
@@ -140,7 +150,11 @@ func resources(need Need, devices bool) (*specs.LinuxResources, error) {
 }
 
 // legacy makes a group in the version 1 hierarchies.
-func (l *Limits) legacy(key string, need *specs.LinuxResources) (*Group, error) {
+func (l *Limits) legacy(key string, asked Need) (*Group, error) {
+	need, err := resources(asked, l.devices)
+	if err != nil {
+		return nil, err
+	}
 	path := filepath.Join(l.root, key)
 	systems := []cgroup1.Subsystem{
 		cgroup1.NewCpu(mountpoint),
@@ -161,9 +175,33 @@ func (l *Limits) legacy(key string, need *specs.LinuxResources) (*Group, error) 
 	return g, nil
 }
 
-// unified makes a version 2 group with its two leaves.
-func (l *Limits) unified(key string, need *specs.LinuxResources) (*Group, error) {
-	return makeUnified(mountpoint, filepath.Join(l.root, key), cgroup2.ToResources(need))
+// unified makes a version 2 group with its two leaves. One that is there goes
+// first: each program that governs devices would stay, and all of them count.
+func (l *Limits) unified(key string, asked Need) (*Group, error) {
+	need, err := resources(asked, l.devices)
+	if err != nil {
+		return nil, err
+	}
+	if isThere(filepath.Join(mountpoint, l.root, key)) {
+		if err := l.Find(key).Empty(); err != nil {
+			return nil, err
+		}
+	}
+	return makeUnified(mountpoint, filepath.Join(l.root, key), l.second(asked, need))
+}
+
+// second puts what a task may use into the words of version 2.
+func (l *Limits) second(asked Need, need *specs.LinuxResources) *cgroup2.Resources {
+	out := cgroup2.ToResources(need) // leaves the devices out
+	out.Devices = need.Devices
+	if out.CPU != nil {
+		weight := asked.weight()
+		out.CPU.Weight = &weight
+	}
+	if out.Memory != nil && !l.swap {
+		out.Memory.Swap = nil
+	}
+	return out
 }
 
 func makeUnified(mount, path string, need *cgroup2.Resources) (*Group, error) {

@@ -175,3 +175,18 @@ func TestUnifiedDevices(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// TestWithoutSwap: where swap is not limited, memory is all the same.
+func TestWithoutSwap(t *testing.T) {
+	need := Need{CPUs: 500, Mem: 64 << 20}
+	r, err := resources(need, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, swap := range []bool{true, false} {
+		got := (&Limits{swap: swap}).second(need, r)
+		if *got.Memory.Max != need.Mem || (got.Memory.Swap != nil) != swap || swap && *got.Memory.Swap != 0 {
+			t.Errorf("with swap %t: %+v", swap, got.Memory)
+		}
+	}
+}

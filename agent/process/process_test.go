@@ -16,24 +16,20 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent/limits"
 	"github.com/ringmaster-project/ringmaster/agent/process"
+	"github.com/ringmaster-project/ringmaster/agent/process/processtest"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 )
 
 var shim string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "shim")
+	path, remove, err := processtest.Shim()
 	if err != nil {
 		panic(err)
 	}
-	shim = filepath.Join(dir, "shim")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", shim, "./shim")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		panic(string(out))
-	}
+	shim = path
 	code := m.Run()
-	os.RemoveAll(dir)
+	remove()
 	os.Exit(code)
 }
 

@@ -120,6 +120,9 @@ func (m *Machine) Ready() Ready {
 	return r
 }
 
+// Refuse rejects from now on what comes of other kinds of tasks than before.
+func (m *Machine) Refuse(r Refusals) { m.config.Refusals = r }
+
 // Meta returns the agent's place in the cluster.
 func (m *Machine) Meta() Meta { return m.meta }
 

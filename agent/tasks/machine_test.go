@@ -615,6 +615,35 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestRefuse: what runs goes on when its kind is refused, and its kind is taken
+// again when it is not.
+func TestRefuse(t *testing.T) {
+	m := fresh(t)
+	register(t, m, at(0))
+	inContainer := func(id offers.TaskID) offers.Task {
+		return offers.Task{ID: id, Container: &offers.Container{Image: "x"}}
+	}
+	launch(t, m, at(1), inContainer("a"))
+	m.Ready()
+	for _, c := range []struct {
+		refusals Refusals
+		task     offers.TaskID
+		want     string
+	}{
+		{Refusals{NoContainers: "why"}, "b", "launched b, changed b, | send b rejected no_executor"},
+		{Refusals{}, "c", "launched c, changed c, | start c"},
+	} {
+		m.Refuse(c.refusals)
+		launch(t, m, at(2), inContainer(c.task))
+		if got := tell(m.Ready()); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.refusals, got, c.want)
+		}
+	}
+	if living := m.Living(); len(living) != 2 {
+		t.Errorf("living are %v", living)
+	}
+}
+
 // TestWaiting: why a task does not run yet is told once, and only while that is
 // so.
 func TestWaiting(t *testing.T) {

@@ -86,7 +86,8 @@ func (c *Core) fitsDevice(d offers.Demand) error {
 	for _, class := range slices.Sorted(maps.Keys(d.Resources.Devices)) {
 		asked, largest := d.Resources.Devices[class].Memory, c.match.LargestDevice(class)
 		if largest > 0 && asked > largest {
-			return offers.Errorf(offers.BadDemand, "demand %q: devices.%s.memory: %d bytes of one device are asked, and the largest %s there is has %d", d.ID, class, asked, class, largest)
+			return offers.Errorf(offers.BadDemand, "demand %q: devices.%s.memory: %s of one device are asked, and the largest %s there is has %s",
+				d.ID, class, offers.FormatSize(asked), class, offers.FormatSize(largest))
 		}
 	}
 	return nil

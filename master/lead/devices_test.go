@@ -147,7 +147,7 @@ func TestLargerThanAnyDevice(t *testing.T) {
 			refused = append(refused, e.Message)
 		}
 	}
-	if len(refused) != 1 || refused[0] != `demand "big": devices.gpu.memory: 101 bytes of one device are asked, and the largest gpu there is has 100` {
+	if len(refused) != 1 || refused[0] != `demand "big": devices.gpu.memory: 101B of one device are asked, and the largest gpu there is has 100B` {
 		t.Errorf("refused %q", refused)
 	}
 	if got := l.Observe().Match; got.Pending["npu.slice"] != 1 || len(got.Pending) != 1 || len(got.Offers) != 1 {

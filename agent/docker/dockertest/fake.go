@@ -45,6 +45,9 @@ type fakeContainer struct {
 	body            map[string]any
 }
 
+// FirstProcess is the number of the first process of every container.
+const FirstProcess = 4242
+
 // NewFake returns an engine that has the image.
 func NewFake(t testing.TB, images ...string) *Fake {
 	f := &Fake{

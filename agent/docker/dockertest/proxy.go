@@ -21,6 +21,7 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	before func(request string)
+	deaf   bool
 }
 
 // NewProxy returns a proxy of the engine.
@@ -33,15 +34,16 @@ func NewProxy(t testing.TB, r *Real) *Proxy {
 	}
 	through := &httputil.ReverseProxy{
 		FlushInterval: -1, Transport: r.http.Transport, ErrorLog: log.New(io.Discard, "", 0), // clients leave, that is what it is for
-		Rewrite:      func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "docker" },
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		Rewrite:        func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "docker" },
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		ModifyResponse: p.unhear,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		before := p.before
 		p.mu.Unlock()
-		if before != nil {
+		if before != nil && !isPing(r) {
 			before(r.Method + " " + r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
 		}
 		through.ServeHTTP(w, r.WithContext(ctx))
@@ -65,4 +67,32 @@ func (p *Proxy) Before(f func(request string)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.before = f
+}
+
+// Deafen makes the engine one that never hears that a container was out of
+// memory.
+func (p *Proxy) Deafen() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = true
+}
+
+// unheard is no shorter than what was heard.
+var unheard = strings.NewReplacer(`"OOMKilled":true`, `"OOMKilled":null`, `"Action":"oom"`, `"Action":"-"  `)
+
+// unhear takes out of the answers to which an engine's knowledge of that comes.
+func (p *Proxy) unhear(answer *http.Response) error {
+	p.mu.Lock()
+	deaf := p.deaf
+	p.mu.Unlock()
+	path := answer.Request.URL.Path
+	if !deaf || !strings.HasSuffix(path, "/json") && !strings.HasSuffix(path, "/events") {
+		return nil
+	}
+	data, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	answer.Body = io.NopCloser(strings.NewReader(unheard.Replace(string(data))))
+	return nil
 }
