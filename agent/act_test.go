@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
+	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -30,7 +31,7 @@ func TestNothingIsDoneThatIsNotWrittenDown(t *testing.T) {
 		inbox: make(chan func(), 8), stopped: make(chan struct{}),
 		life: t.Context(), preparing: map[offers.TaskRef]context.CancelCauseFunc{},
 	}
-	a.processes = &processes{agent: a, turns: make(chan struct{}, 1)}
+	a.processes = &processes{Executor: &process.Executor{}, agent: a, turns: make(chan struct{}, 1)}
 	// To prepare this task fails at its user, and the loop would be told.
 	task := offers.Task{ID: "t", Command: &offers.Command{Shell: "true", User: "no-such-user"}}
 	if err := a.machine.Launch(&wire.Launch{Term: 1, Tasks: []wire.LaunchTask{{Framework: "f", Task: task}}}, time.Now()); err != nil {

@@ -245,6 +245,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.work.Go(a.collector)
 	a.work.Go(a.watcher)
 	a.work.Go(a.containers.tidy)
+	if a.refusals.NoProcesses == "" {
+		a.work.Go(func() { a.processes.KeepSpares(a.life) })
+	}
 	a.adopt()
 	err := a.loop(ctx)
 	cancel(errors.New("the agent ends"))

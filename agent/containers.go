@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/docker"
+	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -68,7 +69,7 @@ func ownerOf(host, dir string) string {
 
 // prepare makes the sandbox, fills it, and makes a container that is not
 // started; its image is fetched first where that is needed.
-func (x *containers) prepare(ctx context.Context, l tasks.Launch) (execution, error) {
+func (x *containers) prepare(ctx context.Context, l tasks.Launch, _ *process.Process) (execution, error) {
 	spec, owner, err := x.specOf(l)
 	if err != nil {
 		return nil, err
@@ -250,10 +251,6 @@ func (x *containers) end(ctx context.Context) (unended []string, failed error) {
 	}
 	return unended, failed
 }
-
-// forget has nothing to do: the container went when its task's end was written
-// down.
-func (x *containers) forget(offers.TaskRef) error { return nil }
 
 // containerTask is one task's container.
 type containerTask struct{ *docker.Container }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/docker"
+	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -26,8 +27,9 @@ const DefaultDockerSocket = docker.DefaultSocket
 // executor runs tasks of one kind: processes of the host, or containers. Both
 // outlive the agent. Safe for concurrent use.
 type executor interface {
-	// prepare makes everything that a task needs, up to its gate.
-	prepare(ctx context.Context, l tasks.Launch) (execution, error)
+	// prepare makes everything that a task needs, up to its gate. A shim that
+	// was reserved for it is used, or discarded.
+	prepare(ctx context.Context, l tasks.Launch, reserved *process.Process) (execution, error)
 	// adopt takes over what an earlier run of the agent has prepared.
 	adopt(l tasks.Launch, id record.Identity) execution
 	// started returns what runs, or ran, of a task that was launched then. It
@@ -36,8 +38,6 @@ type executor interface {
 	// sweep ends everything of earlier runs that is not in keep, and returns
 	// the tasks (framework:task) that had not ended.
 	sweep(keep map[offers.TaskRef]record.Identity) ([]string, error)
-	// forget removes what is kept of a task whose end is acknowledged.
-	forget(ref offers.TaskRef) error
 }
 
 // execution is one task's process or container. Its methods may be called

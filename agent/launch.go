@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/artifact"
+	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -21,14 +22,46 @@ type supervisor struct {
 	gate      chan bool // the loop's word, given once: the task may start, or never does
 }
 
-// start prepares a task, apart from the loop. An order to end it gives that
-// up: artifacts and images may take long.
-func (a *Agent) start(l tasks.Launch) {
+// reserved are the shims that wait for tasks which are not written down yet.
+type reserved map[offers.TaskRef]*process.Process
+
+func (r reserved) discard() {
+	for _, shim := range r {
+		shim.Discard()
+	}
+}
+
+// reserve gives spare shims to tasks that are about to start, so that one commit
+// tells of a launch and of who runs it. A task that gets none has one started for
+// it, and another commit tells of that.
+func (a *Agent) reserve() reserved {
+	var shims reserved
+	for _, l := range a.machine.Starting() {
+		if l.Task.Container != nil {
+			continue
+		}
+		shim := a.processes.Spare()
+		if shim == nil {
+			break
+		}
+		if shims == nil {
+			shims = reserved{}
+		}
+		shims[l.Ref()] = shim
+		a.machine.Reserved(l.Ref(), shim.Identity())
+	}
+	return shims
+}
+
+// start prepares a task, apart from the loop, with the shim that it was given
+// unless that is nil. An order to end it gives that up: artifacts and images may
+// take long.
+func (a *Agent) start(l tasks.Launch, shim *process.Process) {
 	ctx, cancel := context.WithCancelCause(a.life)
 	a.preparing[l.Ref()] = cancel
 	a.work.Go(func() {
 		defer cancel(nil)
-		e, err := a.executorOf(&l.Task).prepare(ctx, l)
+		e, err := a.executorOf(&l.Task).prepare(ctx, l, shim)
 		if err != nil {
 			a.unshare(l.Ref())
 			a.post(func() { a.finish(l.Ref(), tasks.How{Failed: err.Error(), Reason: reasonOf(err)}) })

@@ -75,6 +75,7 @@ func (a *Agent) setTimer(timer *time.Timer) {
 // act does what the machine wants: first the disk, then the world.
 func (a *Agent) act() error {
 	for {
+		shims := a.reserve()
 		r := a.machine.Ready()
 		if r.Empty() {
 			for _, written := range a.written {
@@ -86,11 +87,12 @@ func (a *Agent) act() error {
 		}
 		if r.Durable() {
 			if err := a.commit(&r); err != nil {
+				shims.discard()
 				return err
 			}
 		}
 		for _, l := range r.Start {
-			a.start(l)
+			a.start(l, shims[l.Ref()])
 		}
 		for _, ref := range r.Cancel {
 			if cancel := a.preparing[ref]; cancel != nil {
@@ -168,12 +170,12 @@ func (a *Agent) follow(ref offers.TaskRef, ended bool) {
 	}
 }
 
-// forget drops what is kept of a task; its sandbox stays for a while.
+// forget lets the collector drop what is kept of a task, its sandbox after a
+// while. Nothing but a record of a process is kept; a container went when its
+// task's end was written down.
 func (a *Agent) forget(ref offers.TaskRef) {
 	a.follow(ref, true)
-	if err := a.processes.forget(ref); err != nil {
-		a.log.Warn("something of a forgotten task is left", "task", ref.String(), "error", err)
-	}
+	a.processes.forget(ref)
 	a.sandboxes.Forgotten(ref, time.Now())
 	select {
 	case a.collect <- struct{}{}:

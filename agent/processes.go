@@ -24,9 +24,14 @@ var (
 	_ execution = (*hostTask)(nil)
 )
 
-// prepare makes the sandbox, fills it, and starts the shim behind its gate.
-// While a task's artifacts are fetched other tasks have its turn.
-func (x *processes) prepare(ctx context.Context, l tasks.Launch) (execution, error) {
+// prepare makes the sandbox, fills it, and has a shim wait at its gate. While a
+// task's artifacts are fetched other tasks have its turn.
+func (x *processes) prepare(ctx context.Context, l tasks.Launch, shim *process.Process) (_ execution, err error) {
+	defer func() {
+		if err != nil && shim != nil {
+			shim.Discard()
+		}
+	}()
 	select {
 	case x.turns <- struct{}{}:
 		defer func() { <-x.turns }()
@@ -58,11 +63,15 @@ func (x *processes) prepare(ctx context.Context, l tasks.Launch) (execution, err
 	}
 	x.agent.share(ctx, l)
 	spec.Env = x.agent.visible(spec.Env, l)
-	p, err := x.Prepare(l.Ref().String(), x.agent.needOf(l))
-	if err != nil {
+	if shim == nil {
+		if shim, err = x.Spawn(); err != nil {
+			return nil, err
+		}
+	}
+	if err := shim.Prepare(l.Ref().String(), x.agent.needOf(l)); err != nil {
 		return nil, err
 	}
-	return &hostTask{Process: p, agent: x.agent, spec: spec}, nil
+	return &hostTask{Process: shim, agent: x.agent, spec: spec}, nil
 }
 
 func (x *processes) adopt(l tasks.Launch, id record.Identity) execution {
@@ -81,7 +90,7 @@ func (x *processes) sweep(keep map[offers.TaskRef]record.Identity) ([]string, er
 	return x.Sweep(shims)
 }
 
-func (x *processes) forget(ref offers.TaskRef) error { return x.Forget(ref.String()) }
+func (x *processes) forget(ref offers.TaskRef) { x.Forget(ref.String()) }
 
 // hostTask is one task's process.
 type hostTask struct {

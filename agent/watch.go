@@ -85,12 +85,15 @@ func (a *Agent) look(ref offers.TaskRef, disk int64) {
 	a.post(func() { a.machine.Doom(ref, tasks.Doom{Reason: offers.ReasonDiskLimit, Message: message}, time.Now()) })
 }
 
-// collector removes old sandboxes, which may take long, and cached artifacts
-// when the disk is nearly full.
+// collector removes, since that may take long, what is kept of forgotten tasks,
+// old sandboxes, and cached artifacts when the disk is nearly full.
 func (a *Agent) collector() {
 	tick := time.NewTicker(collectEach)
 	defer tick.Stop()
 	for {
+		if err := a.processes.Clear(); err != nil {
+			a.log.Warn("something of forgotten tasks is left", "error", err)
+		}
 		pressed := func() bool {
 			if !a.sandboxes.Pressed() {
 				return false

@@ -3,11 +3,10 @@
 // whichever this host has. A kind that the task left out is not limited. Where the host does
 // not let it, [Open] says so once and tasks run without.
 //
-//	version 1    <hierarchy>/<root>/<key>         limits, task, a thread of its shim
-//	version 2    /<root>/<key>                    limits
-//	             /<root>/<key>/shim, .../task     the two leaves, so that the
-//	                                              task dies at once by cgroup.kill
-//	                                              and its shim lives to tell
+//	version 1    <hierarchy>/<root>/<key>    limits, task, a thread of its shim
+//	version 2    /<root>/<key>               limits
+//	             /<root>/<key>/task          the task, which dies at once by cgroup.kill
+//	             /<root>/.shims              all shims, which live to tell
 //
 // It starts no goroutine. A Group is used by one goroutine at a time.
 package limits

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bear lets a shim be born in the version 2 group's leaf for it. Into version 1
-// groups it goes by itself, see Joined.
-func (g *Group) Bear(sys *syscall.SysProcAttr) (done func(), err error) {
-	if g == nil || g.shim == "" {
+// Bear lets a shim be born in the version 2 group of all shims. Into version 1
+// groups a thread of it goes by itself, see Joined.
+func (l *Limits) Bear(sys *syscall.SysProcAttr) (done func(), err error) {
+	if l.shims == "" {
 		return func() {}, nil
 	}
-	fd, err := unix.Open(g.shim, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(l.shims, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open the cgroup %s: %w", g.shim, err)
+		return nil, fmt.Errorf("open the cgroup %s: %w", l.shims, err)
 	}
 	sys.UseCgroupFD, sys.CgroupFD = true, fd
 	return func() { _ = unix.Close(fd) }, nil

@@ -45,15 +45,16 @@ func (n Need) weight() uint64 { return uint64(min(max(1, n.CPUs/10), 10000)) }
 type Limits struct {
 	make    func(key string, need Need) (*Group, error) // nil: this host has none
 	root    string
-	devices bool // device nodes are governed
-	swap    bool // version 2: memory that goes to swap is limited too
+	shims   string // version 2: folder of the group of all shims
+	devices bool   // device nodes are governed
+	swap    bool   // version 2: memory that goes to swap is limited too
 }
 
 // Group is what one task is held in. The nil group holds nothing.
 type Group struct {
 	folders []string // every folder of it, one for each hierarchy
 	leaf    string   // version 2: where the task is born
-	shim    string   // version 2: where the shim goes
+	shim    string   // version 2: where agents put its shim before there was a group of all shims
 	oom     string   // file with the count of kills for memory
 }
 
@@ -78,6 +79,9 @@ func Open(root string, log hclog.Logger) *Limits {
 	if err != nil { // a kernel without swap, or one that does not count it, has no limit of it
 		l.swap = false
 		err = l.try(all)
+	}
+	if err == nil && cgroups.Mode() == cgroups.Unified {
+		err = l.makeShims(mountpoint)
 	}
 	if err != nil {
 		log.Warn("tasks run without limits: this host lets the agent make no cgroups", "error", err)
@@ -209,18 +213,21 @@ func makeUnified(mount, path string, need *cgroup2.Resources) (*Group, error) {
 		return nil, err
 	}
 	folder := filepath.Join(mount, path)
-	g := &Group{
-		folders: []string{folder},
-		leaf:    filepath.Join(folder, "task"),
-		shim:    filepath.Join(folder, "shim"),
-		oom:     filepath.Join(folder, "memory.events"),
+	g := &Group{folders: []string{folder}, leaf: filepath.Join(folder, "task"), oom: filepath.Join(folder, "memory.events")}
+	return g, makeLeaf(g.leaf)
+}
+
+func makeLeaf(folder string) error {
+	if err := os.Mkdir(folder, 0o755); !errors.Is(err, os.ErrExist) {
+		return err
 	}
-	for _, leaf := range []string{g.leaf, g.shim} {
-		if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
-			return nil, err
-		}
-	}
-	return g, nil
+	return nil
+}
+
+// makeShims makes the version 2 group of all shims.
+func (l *Limits) makeShims(mount string) error {
+	l.shims = filepath.Join(mount, l.root, ".shims")
+	return makeLeaf(l.shims)
 }
 
 // Find returns the group of a task that was made before, by an earlier run of
@@ -274,6 +281,9 @@ func (l *Limits) Keys() []string {
 func (l *Limits) Close() {
 	if l.make == nil {
 		return
+	}
+	if l.shims != "" {
+		_ = os.Remove(l.shims)
 	}
 	// A folder that is in use stays, and so do those above it.
 	for _, folder := range l.Find("").folders {

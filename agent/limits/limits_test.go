@@ -91,9 +91,13 @@ func TestUnifiedKill(t *testing.T) {
 	} else if cgroups.Mode() != cgroups.Unified {
 		t.Skip("this host has no version 2 hierarchy")
 	}
-	g, err := makeUnified(mount, fmt.Sprintf("/ringmaster-test-unified-%d", os.Getpid()), &cgroup2.Resources{})
+	l := &Limits{root: fmt.Sprintf("/ringmaster-test-unified-%d", os.Getpid())}
+	g, err := makeUnified(mount, filepath.Join(l.root, "fw:task"), &cgroup2.Resources{})
 	if err != nil {
 		t.Skipf("this host lets the tests make no version 2 cgroups: %v", err)
+	}
+	if err := l.makeShims(mount); err != nil {
+		t.Fatal(err)
 	}
 	leaf, err := os.Open(g.Leaf())
 	if err != nil {
@@ -107,7 +111,7 @@ func TestUnifiedKill(t *testing.T) {
 	}
 	shim := exec.Command("sleep", "1000")
 	shim.SysProcAttr = &syscall.SysProcAttr{}
-	done, err := g.Bear(shim.SysProcAttr)
+	done, err := l.Bear(shim.SysProcAttr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,11 +126,18 @@ func TestUnifiedKill(t *testing.T) {
 	if err := shim.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("the shim: %v", err)
 	}
-	emptied := make(chan error, 1)
-	go func() { emptied <- g.Empty() }()
-	_ = shim.Wait() // it was killed
-	if err := <-emptied; err != nil {
+	if err := g.Empty(); err != nil {
 		t.Error(err)
+	}
+	if err := shim.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the shim ends with the task's group: %v", err)
+	}
+	_ = shim.Process.Kill() // it ends once
+	_ = shim.Wait()
+	for _, folder := range []string{l.shims, filepath.Dir(l.shims)} {
+		if err := remove(folder); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

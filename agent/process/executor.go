@@ -3,11 +3,8 @@ package process
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 
@@ -18,9 +15,12 @@ import (
 // Executor starts shims and takes them over. Safe for concurrent use.
 type Executor struct {
 	shim      string // path of the shim program
-	dir       string // holds one folder a task
+	dir       string // holds one folder a task; without symbolic links
 	limits    *limits.Limits
 	isolation record.Isolation
+	spares    chan *Process // shims that wait for any task
+	places    chan struct{} // one token for each spare whose task does not run yet
+	forgotten forgotten
 }
 
 // New returns an executor that keeps its records under dir. Its tasks are kept
@@ -29,81 +29,27 @@ func New(shim, dir string, l *limits.Limits, isolation record.Isolation) (*Execu
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of the running tasks: %w", err)
 	}
-	return &Executor{shim: shim, dir: dir, limits: l, isolation: isolation}, nil
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("folder of the running tasks: %w", err)
+	}
+	x := &Executor{shim: shim, dir: dir, limits: l, isolation: isolation, spares: make(chan *Process, spares), places: make(chan struct{}, spares)}
+	x.forgotten.keys, x.forgotten.removed.L = map[string]bool{}, &x.forgotten.mu
+	return x, nil
 }
 
-// Process is one task's shim. Its methods may be called side by side.
+// Process is one shim. Its methods may be called side by side once it is its
+// task's, see Prepare.
 type Process struct {
 	x        *Executor
-	key      string
+	key      string // "" while it is nobody's
 	identity record.Identity
 	group    *limits.Group
 	watch    *watch      // nil: the shim had ended when it was adopted
 	child    *os.Process // nil: adopted
 	gate     *os.File    // write end; nil once open, or adopted
 	answer   *os.File    // read end
-}
-
-// Prepare starts a shim that waits at its gate, inside its cgroups. What an
-// earlier task of that key left is removed first.
-func (x *Executor) Prepare(key string, need limits.Need) (*Process, error) {
-	key = folderName(key)
-	dir := filepath.Join(x.dir, key)
-	if err := os.RemoveAll(dir); err != nil {
-		return nil, fmt.Errorf("folder of the task: %w", err)
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("folder of the task: %w", err)
-	}
-	group, err := x.limits.Group(key, need)
-	if err != nil {
-		return nil, err
-	}
-	p := &Process{x: x, key: key, group: group}
-	if err := p.spawn(dir); err != nil {
-		p.Close()
-		return nil, errors.Join(err, group.Empty())
-	}
-	return p, nil
-}
-
-func (p *Process) spawn(dir string) error {
-	gate, gateEnd, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("gate of the shim: %w", err)
-	}
-	defer gate.Close()
-	p.gate = gateEnd
-	answer, answerEnd, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("answer of the shim: %w", err)
-	}
-	p.answer = answer
-	defer answerEnd.Close()
-	cmd := &exec.Cmd{
-		Path:        p.x.shim,
-		Args:        []string{shimName, dir},
-		Env:         []string{"GOMAXPROCS=1"},
-		Dir:         dir,
-		ExtraFiles:  []*os.File{gate, answerEnd},
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Cloneflags: namespaces(p.x.isolation)},
-	}
-	done, err := p.group.Bear(cmd.SysProcAttr)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start the shim: %w", err)
-	}
-	p.child = cmd.Process
-	if p.watch, err = newWatch(cmd.Process.Pid); err != nil {
-		return err
-	}
-	if p.identity, err = record.Identify(cmd.Process.Pid); err != nil {
-		return fmt.Errorf("identify the shim: %w", err)
-	}
-	return nil
+	leave    func()      // gives the place of a spare to the next; nil: it was none
 }
 
 // Adopt takes over the shim of that identity, or what it has left behind.
@@ -126,35 +72,6 @@ func (x *Executor) Adopt(key string, id record.Identity) *Process {
 // Identity returns who the shim is.
 func (p *Process) Identity() record.Identity { return p.identity }
 
-// Release opens the gate. It returns once the task runs or the shim has said
-// that it could not be started, which Wait tells too.
-func (p *Process) Release(spec record.Spec) (record.Started, error) {
-	p.complete(&spec)
-	err := json.NewEncoder(p.gate).Encode(spec)
-	if err := errors.Join(err, p.gate.Close()); err != nil {
-		return record.Started{}, fmt.Errorf("open the shim's gate: %w", err)
-	}
-	var started record.Started
-	err = json.NewDecoder(p.answer).Decode(&started)
-	if err := errors.Join(err, p.answer.Close()); err != nil {
-		return record.Started{}, fmt.Errorf("the shim did not answer: %w", err)
-	}
-	return started, nil
-}
-
-// complete says where the task is held and in what.
-func (p *Process) complete(spec *record.Spec) {
-	spec.Group, spec.Joined, spec.OOM = p.group.Leaf(), p.group.Joined(), p.group.OOM()
-	spec.Shim, spec.Isolation = p.identity, p.x.isolation
-}
-
-// Abandon closes the gate: the shim ends without having started anything.
-func (p *Process) Abandon() {
-	if p.gate != nil {
-		_ = p.gate.Close()
-	}
-}
-
 // Terminate asks the task to end: SIGTERM to its process group.
 func (p *Process) Terminate() { p.watch.signal(syscall.SIGTERM) }
 
@@ -170,6 +87,7 @@ func (p *Process) Close() {
 	if p.answer != nil {
 		_ = p.answer.Close()
 	}
+	p.vacate()
 	p.watch.Close()
 }
 

@@ -35,12 +35,10 @@ func Try(shim string, isolation record.Isolation) error {
 	return nil
 }
 
-// namespaces are those that a shim is born in.
+// namespaces are those that a shim is born in. It makes that of its mounts when
+// its gate opens: until then mounts come and go.
 func namespaces(i record.Isolation) uintptr {
 	var flags uintptr
-	if i.Mount {
-		flags |= unix.CLONE_NEWNS
-	}
 	if i.IPC {
 		flags |= unix.CLONE_NEWIPC
 	}

@@ -125,19 +125,14 @@ func (x *Executor) Started(key string, since time.Time) (record.Identity, bool) 
 	return started.Shim, errors.Join(err, gone) == nil && started.Shim.PID > 0 && info.ModTime().After(since)
 }
 
-// Forget removes what is kept of an ended task.
-func (x *Executor) Forget(key string) error {
-	return os.RemoveAll(filepath.Join(x.dir, folderName(key)))
-}
-
 // Sweep ends every task under the executor's folder, every shim of a folder
 // that was there once, and everything in a cgroup, that is not in keep, and the
-// other shims of a key that is. It returns the keys that are not in keep of the
+// other shims of a key that is, and those of no task. It returns the keys that are not in keep of the
 // tasks that it found without a record of their end.
 func (x *Executor) Sweep(keep map[string]record.Identity) ([]string, error) {
-	kept := make(map[string]record.Identity, len(keep))
+	kept, own := make(map[string]record.Identity, len(keep)), make(map[record.Identity]bool, len(keep))
 	for key, shim := range keep {
-		kept[folderName(key)] = shim
+		kept[folderName(key)], own[shim] = shim, true
 	}
 	entries, err := os.ReadDir(x.dir)
 	if err != nil {
@@ -155,13 +150,12 @@ func (x *Executor) Sweep(keep map[string]record.Identity) ([]string, error) {
 		failed = errors.Join(failed, os.RemoveAll(filepath.Join(x.dir, e.Name())))
 	}
 	for key, shims := range shims(x.dir) {
-		own, keep := kept[key]
 		for _, shim := range shims {
-			if !keep || own != shim {
+			if !own[shim] { // one that is kept may be about to go to its task's folder
 				endShim(shim)
 			}
 		}
-		if !keep {
+		if _, keep := kept[key]; !keep && key != "" {
 			unended = append(unended, key)
 		}
 	}

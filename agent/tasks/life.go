@@ -18,6 +18,24 @@ func (m *Machine) Staged(ref offers.TaskRef, now time.Time) {
 	}
 }
 
+// Reserved takes the identity of the shim that a task in Starting will have, so
+// that it is written down with the launch. If the agent dies before it has
+// opened that one's gate, the next finds that the task has never run.
+func (m *Machine) Reserved(ref offers.TaskRef, id record.Identity) {
+	if t, known := m.tasks[ref]; known && !t.ended() && !t.prepared {
+		m.record(t, id)
+	}
+}
+
+// record sets the identity of a task's shim, which is written down if it is
+// another one.
+func (m *Machine) record(t *task, id record.Identity) {
+	if t.Process == nil || *t.Process != id {
+		t.Process = &id
+		m.dirty[t.Ref()] = true
+	}
+}
+
 // Prepared takes the identity of a task's shim, which waits at its gate. The
 // gate is opened once the identity is written down; a task that was told to
 // end meanwhile never starts.
@@ -31,8 +49,7 @@ func (m *Machine) Prepared(ref offers.TaskRef, id record.Identity, now time.Time
 		m.ready.Abandon = append(m.ready.Abandon, ref)
 		return
 	}
-	t.Process = &id
-	m.dirty[ref] = true
+	m.record(t, id)
 	m.ready.Release = append(m.ready.Release, ref)
 }
 
@@ -177,7 +194,7 @@ func (m *Machine) end(t *task, grace time.Duration, reason string, now time.Time
 	switch {
 	case !t.Started.IsZero():
 		m.ask(t, now)
-	case t.Process == nil && !t.prepared:
+	case !t.prepared: // nor is one that is still looked for, which nobody prepares
 		m.ready.Cancel = append(m.ready.Cancel, ref)
 	}
 }

@@ -78,7 +78,7 @@ type Ready struct {
 	Register bool // introduce the agent, see Machine.Register
 
 	Start   []Launch         // fetch its artifacts (then Staged), prepare its process and answer with Prepared or Ended
-	Cancel  []offers.TaskRef // what is being prepared is not needed any more; it is answered all the same
+	Cancel  []offers.TaskRef // what is being prepared, if anything is, is not needed any more; it is answered all the same
 	Release []offers.TaskRef // open the gate of its process
 	Abandon []offers.TaskRef // close it: the task never starts
 	Signals []Signal
@@ -122,6 +122,12 @@ func (m *Machine) Ready() Ready {
 
 // Refuse rejects from now on what comes of other kinds of tasks than before.
 func (m *Machine) Refuse(r Refusals) { m.config.Refusals = r }
+
+// Starting returns the tasks that the next Ready will start, unless artifacts of
+// them are fetched first: the caller may answer with Reserved.
+func (m *Machine) Starting() []Launch {
+	return slices.DeleteFunc(slices.Clone(m.ready.Start), func(l Launch) bool { return len(l.Task.Artifacts) > 0 })
+}
 
 // Meta returns the agent's place in the cluster.
 func (m *Machine) Meta() Meta { return m.meta }

@@ -25,6 +25,8 @@ type world struct {
 	fetching map[offers.TaskRef]bool
 	checking map[offers.TaskRef]bool
 	gates    map[offers.TaskRef]bool // shims that wait
+	shims    map[offers.TaskRef]record.Identity
+	pids     int
 	running  map[offers.TaskRef]bool
 	runs     map[offers.TaskRef]int // how often its program was started since the task was forgotten
 	ends     map[offers.TaskRef]offers.UpdateID
@@ -50,13 +52,39 @@ func total() offers.Inventory {
 func newWorld(t *rapid.T) *world {
 	return &world{
 		t: t, m: New(Config{Total: total()}, Meta{}), now: time.Unix(1000, 0), outbox: newOutbox(),
-		disk: map[offers.TaskRef]Known{}, fetching: map[offers.TaskRef]bool{}, checking: map[offers.TaskRef]bool{}, gates: map[offers.TaskRef]bool{}, running: map[offers.TaskRef]bool{},
+		disk: map[offers.TaskRef]Known{}, fetching: map[offers.TaskRef]bool{}, checking: map[offers.TaskRef]bool{}, gates: map[offers.TaskRef]bool{}, shims: map[offers.TaskRef]record.Identity{}, running: map[offers.TaskRef]bool{},
 		copied: map[offers.TaskRef]Known{}, runs: map[offers.TaskRef]int{}, ends: map[offers.TaskRef]offers.UpdateID{}, last: map[offers.TaskRef]offers.State{},
 	}
 }
 
+// reserve gives shims to some of the tasks that are about to start.
+func (w *world) reserve() {
+	for _, l := range w.m.Starting() {
+		if rapid.Bool().Draw(w.t, "spare") {
+			w.m.Reserved(l.Ref(), w.shim(l.Ref()))
+		}
+	}
+}
+
+// shim starts a shim for a task.
+func (w *world) shim(ref offers.TaskRef) record.Identity {
+	w.pids++
+	w.shims[ref] = record.Identity{PID: w.pids}
+	return w.shims[ref]
+}
+
+// prepared tells the machine who the shim of a task is.
+func (w *world) prepared(ref offers.TaskRef) {
+	shim, reserved := w.shims[ref]
+	if !reserved {
+		shim = w.shim(ref)
+	}
+	w.m.Prepared(ref, shim, w.now)
+}
+
 // settle does what the machine wants, or (crash > 0) only the first half.
 func (w *world) settle(crash bool) {
+	w.reserve()
 	r := w.m.Ready()
 	if r.Meta != nil {
 		w.meta = *r.Meta
@@ -75,6 +103,7 @@ func (w *world) settle(crash bool) {
 		delete(w.runs, ref)
 		delete(w.ends, ref)
 		delete(w.last, ref)
+		delete(w.shims, ref)
 		w.removed(w.t, ref)
 		if w.running[ref] {
 			w.t.Fatalf("%s was forgotten while it runs", ref)
@@ -99,6 +128,7 @@ func (w *world) settle(crash bool) {
 		}
 		if w.fetching[ref] {
 			delete(w.fetching, ref)
+			delete(w.shims, ref)
 			w.m.Ended(ref, How{Failed: "cancelled", Reason: offers.ReasonArtifact}, w.now)
 		}
 	}
@@ -110,10 +140,11 @@ func (w *world) settle(crash bool) {
 	}
 	for _, ref := range r.Abandon {
 		delete(w.gates, ref)
+		delete(w.shims, ref)
 		w.m.Ended(ref, How{Exit: record.Exit{Never: true}}, w.now)
 	}
 	for _, ref := range r.Release {
-		if w.disk[ref].Progress.Process == nil {
+		if p := w.disk[ref].Progress.Process; p == nil || *p != w.shims[ref] {
 			w.t.Fatalf("%s was released before its identity was on disk", ref)
 		}
 		if w.disk[ref].Progress.Kill != nil {
@@ -156,6 +187,7 @@ func (w *world) crash() {
 	}
 	w.told = false
 	clear(w.gates)
+	clear(w.shims)
 	w.restarted(w.disk)
 	clear(w.fetching)
 	clear(w.checking)
@@ -275,7 +307,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		},
 		"prepared": func(t *rapid.T) {
 			if ref, ok := w.some(t, w.gates); ok {
-				w.m.Prepared(ref, record.Identity{PID: 7}, w.now)
+				w.prepared(ref)
 			}
 		},
 		"started": func(t *rapid.T) {
@@ -414,7 +446,7 @@ func (w *world) drain(t *rapid.T) {
 		}
 		w.rest(t)
 		for _, ref := range sorted(w.gates) {
-			w.m.Prepared(ref, record.Identity{PID: 7}, w.now)
+			w.prepared(ref)
 		}
 		w.rest(t)
 		for _, ref := range sorted(w.running) {

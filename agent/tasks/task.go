@@ -26,7 +26,7 @@ func (l Launch) Ref() offers.TaskRef {
 // Progress is what changes about a task.
 type Progress struct {
 	State   offers.State
-	Process *record.Identity // of the shim or the container; nil: nothing of it has run
+	Process *record.Identity // of the shim or the container, whether or not it has begun; nil: nothing of it has run
 	Started time.Time        // zero until it runs
 	Kill    *KillOrder       // set once it was told to end
 	Overran bool             // its max_runtime has passed

@@ -39,7 +39,8 @@ const (
 
 // Spec is what a shim starts.
 type Spec struct {
-	Path   string   `json:"path"` // of the program, absolute
+	Folder string   `json:"folder,omitempty"` // of the task, where its records go
+	Path   string   `json:"path"`             // of the program, absolute
 	Args   []string `json:"args"`
 	Env    []string `json:"env"`
 	Dir    string   `json:"dir"`

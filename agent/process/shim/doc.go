@@ -1,6 +1,7 @@
 // The shim starts one task and waits for it, so that the task's end is known
-// whatever becomes of the agent. An agent runs one shim per task; everything
-// it has to say lies in the folder it is started with (see package record).
+// whatever becomes of the agent. An agent runs one shim per task, and some that
+// wait for tasks to come; everything a shim has to say lies in its task's folder,
+// where it goes when its gate opens (see package record).
 //
 //	agent ── starts ─▶ shim ── gate opens ─▶ task (own process group)
 //	  ▲                 │ waits, reaps, kills what is left of the task
@@ -9,8 +10,9 @@
 // Until its gate opens it does nothing: the agent has written its identity down
 // by then. The task is born in its cgroups and without its privileges: the
 // thread that starts it joins the cgroups and drops the privileges before. The
-// shim has the namespaces of its task, since one of them ends
-// with its first process, which is the shim. A gate that closes without a
+// shim has the namespaces of its task, since one of them ends with its first
+// process, which is the shim. It is born in them, but for that of its mounts: the
+// mounts are those of the moment that the gate opens. A gate that closes without a
 // specification means that the agent died first; the shim ends without a trace,
 // and that is how the agent knows, later, that nothing of the task has run.
 // SIGTERM to the shim goes on to the task's process group, SIGUSR1 kills

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -13,17 +12,8 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 )
 
-// onOneThread calls do without a change of thread: what a thread has of its own
-// (cgroups, capabilities) goes to what it starts. It keeps that afterwards,
-// which does a shim no harm: it starts nothing else.
-func onOneThread(do func()) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	do()
-}
-
-// isolate puts the calling thread where the task is to be born. The limits on
-// resources and the mounts are of the whole shim.
+// isolate puts the calling thread where the task is to be born, for good. The
+// limits on resources are of the whole shim.
 func isolate(spec *record.Spec, settle func(*record.Isolation) error) error {
 	for _, file := range spec.Joined {
 		if err := os.WriteFile(file, []byte{'0'}, 0); err != nil {
@@ -55,12 +45,16 @@ func limit(r record.Rlimit) error {
 	return unix.Setrlimit(r.Resource, &unix.Rlimit{Cur: min(r.Soft, hard), Max: hard})
 }
 
-// settleIn fits out the namespaces that the shim was born in: what is mounted
-// later on the host is seen, nothing goes back there, and the files by which
-// the host's kernel is changed can't be written, by root neither.
+// settleIn makes a mount namespace, with the mounts that the host has now, and
+// fits it out, together with the namespaces that the shim was born in: what is
+// mounted later on the host is seen, nothing goes back there, and the files by
+// which the host's kernel is changed can't be written, by root neither.
 func settleIn(i *record.Isolation) error {
 	if !i.Mount {
 		return nil
+	}
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", err)
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("keep mounts to itself: %w", err)
@@ -206,9 +200,7 @@ func try() int {
 	if !ok {
 		return 1
 	}
-	var err error
-	onOneThread(func() { err = isolate(&spec, settleIn) })
-	if err != nil {
+	if err := isolate(&spec, settleIn); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -221,11 +213,9 @@ func run(spec *record.Spec, attr *syscall.ProcAttr, settle func(*record.Isolatio
 		attr.Sys.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
 	}
 	attr.Sys.AmbientCaps = ambient(&spec.Isolation)
-	onOneThread(func() {
-		if err = isolate(spec, settle); err == nil {
-			pid, err = syscall.ForkExec(spec.Path, spec.Args, attr)
-		}
-	})
+	if err = isolate(spec, settle); err == nil {
+		pid, err = syscall.ForkExec(spec.Path, spec.Args, attr)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", spec.Path, err)
 	}

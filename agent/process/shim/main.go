@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -21,7 +22,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "this program is started by a ringmaster agent: shim FOLDER")
+		fmt.Fprintln(os.Stderr, "this program is started by a ringmaster agent: shim FOLDER-OF-ALL-TASKS")
 		os.Exit(2)
 	}
 	switch os.Args[1] {
@@ -30,7 +31,7 @@ func main() {
 	case record.Try:
 		os.Exit(try())
 	}
-	if err := supervise(os.Args[1]); err != nil {
+	if err := supervise(); err != nil {
 		fmt.Fprintln(os.Stderr, "shim:", err)
 		if errors.Is(err, errNoRoom) {
 			os.Exit(record.NoRoom)
@@ -39,21 +40,31 @@ func main() {
 	}
 }
 
+// The program stays on its first thread: what a thread has of its own (cgroups,
+// capabilities, mounts) goes to what it starts, and the first thread's mounts
+// are where others look for those of the task.
+func init() { runtime.LockOSThread() }
+
 var errNoRoom = errors.New("the record of the task can't be written")
 
 // supervise sees one task from its start to its record.
-func supervise(dir string) error {
+func supervise() error {
 	unix.CloseOnExec(record.AnswerFD) // not the task's: its readers wait for every holder
 	orders := make(chan os.Signal, 8)
 	signal.Notify(orders, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGUSR1)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of what the task leaves behind: %w", err)
 	}
+	prefer(taskScore) // a shim that waits is missed by nobody
 	spec, ok := gate()
 	if !ok {
 		return nil
 	}
-	self := spec.Shim
+	self, dir := spec.Shim, spec.Folder
+	// Where it works tells whose it is.
+	if err := os.Chdir(dir); err != nil {
+		return fmt.Errorf("go to the folder of the task: %w", err)
+	}
 	// The room is taken while nothing can be lost yet.
 	if err := record.Reserve(dir, record.ExitFile); err != nil {
 		return fmt.Errorf("%w: %w", errNoRoom, err)
@@ -62,7 +73,6 @@ func supervise(dir string) error {
 	if err := record.Write(dir, record.StartedFile, record.Started{Shim: self}, false); err != nil {
 		return fmt.Errorf("%w: %w", errNoRoom, err)
 	}
-	prefer(taskScore)
 	pid, err := start(spec)
 	if err := announce(dir, &spec, pid, err); err != nil {
 		fmt.Fprintln(os.Stderr, "shim:", err) // the agent can do without it
