@@ -55,6 +55,7 @@ type Cursor struct {
 // need[k] of every other kind k; zero means that nothing is asked of a kind.
 // The cursor keeps need, which must not change meanwhile. It does not allocate.
 func (x *Index) Candidates(kind Kind, need []int64) Cursor {
+	x.trees[kind].catchUp()
 	l := &x.layouts[kind]
 	k := l.holding(need[kind])
 	c := Cursor{
@@ -70,6 +71,7 @@ func (x *Index) Candidates(kind Kind, need []int64) Cursor {
 // ring K, as if the reach were used up before it began: the largest remainders
 // first, though inside a ring still the closest.
 func (x *Index) Outermost(kind Kind, need []int64) Cursor {
+	x.trees[kind].catchUp()
 	l := &x.layouts[kind]
 	return Cursor{
 		x: x, kind: kind, need: need, version: x.version,
@@ -126,12 +128,20 @@ func (c *Cursor) SkipAlike() {
 	t := &c.x.trees[c.kind]
 	nd := t.nodes[c.leaf]
 	e := t.entryOf(c.slot)
+	if last := int(nd.n) - 1; c.at <= last && t.alike(nd, last, e) {
+		c.at = last + 1
+	}
 	for ; c.at < int(nd.n); c.at++ {
-		if nd.own[c.at] != e.own || nd.next[c.at] != e.next || !slices.Equal(t.vector(nd.slot[c.at]), t.vector(c.slot)) {
+		if !t.alike(nd, c.at, e) {
 			return
 		}
 	}
 	c.descend(func(nd *node) int { return t.upTo(nd, e) })
+}
+
+// alike says whether the agent of the entry at i of a leaf has all that e's has.
+func (t *tree) alike(nd *node, i int, e entry) bool {
+	return nd.own[i] == e.own && nd.next[i] == e.next && slices.Equal(t.vector(nd.slot[i]), t.vector(e.slot))
 }
 
 // stretch goes on to the next ring from the outermost down. The rings from K
