@@ -128,12 +128,12 @@ func (l *load) turn(n int) int {
 	}
 	l.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
 	l.wakeParked()
-	failed := map[string]string{}
+	failed := map[*form]string{}
 	before := processorTime()
 	made := 0
 	for f := l.fair.next(); f != nil; f = l.fair.next() {
-		l.learn(f.active[0])
-		l.serve(f.active[0], failed)
+		l.learn(f.active[0].d)
+		l.serve(f.active[0].d, failed)
 		made++
 	}
 	l.spent += processorTime() - before

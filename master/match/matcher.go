@@ -46,6 +46,7 @@ type Matcher struct {
 	placers    map[offers.Placement]*placer
 	learner    learner // nil until a demand is to be placed by one
 	search     search
+	forms      map[string]*form // by key
 
 	parked   parked
 	refusals refusalHeap
@@ -63,18 +64,25 @@ type Matcher struct {
 type agent struct {
 	info    *state.Agent
 	room    *offers.Room
-	total   []int64             // by fair kind
-	classes []*offers.ClassRoom // of its room by class, nil where it has no device
-	milli   []float64           // by class, thousandths of its mean device per byte
-	press   []float64           // by class, see lore; nil: nothing is known
-	online  bool                // its session is there
-	counted bool                // its total is in the cluster's
-	slot    int                 // in the index, -1 when it is not offered
-	columns []int64             // what the index has of it while it is offered
-	fair    []int64             // its part of Matcher.free while it is offered
-	grew    bool                // stands in Matcher.grown
+	total   []int64      // by fair kind
+	classes []agentClass // by class
+	press   []float64    // by class, see lore; nil: nothing is known
+	online  bool         // its session is there
+	counted bool         // its total is in the cluster's
+	grew    bool         // stands in Matcher.grown
+	slot    int          // in the index, -1 when it is not offered
+	columns []int64      // what the index has of it while it is offered
+	fair    []int64      // its part of Matcher.free while it is offered
 	tasks   map[offers.TaskRef]*task
 	use     map[string]Use // of its device classes, as it reports; nil: nothing yet
+}
+
+// agentClass is a device class on an agent.
+type agentClass struct {
+	room   *offers.ClassRoom // in the agent's room; nil where it has no device
+	alike  bool              // all its devices have one capacity
+	milli  float64           // thousandths of its mean device per byte
+	policy offers.Policy     // of the agent, where a demand has none
 }
 
 // task is a launch that holds room.
@@ -98,6 +106,7 @@ func New(config Config, s *state.State, term uint64) *Matcher {
 		tasks:      map[offers.TaskRef]*task{},
 		parked:     newParked(),
 		placers:    newPlacers(),
+		forms:      map[string]*form{},
 	}
 	for role, settings := range s.Roles() {
 		m.roles[role] = settings
@@ -210,12 +219,13 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 // fit makes an agent's record for its room and the present kinds.
 func (m *Matcher) fit(a *agent) {
 	k, total := m.kinds, a.room.Total()
-	a.fair, a.columns, a.total = make([]int64, k.fair()), make([]int64, k.columns()), make([]int64, k.fair())
+	numbers, n := make([]int64, 2*k.fair()+k.columns()), k.fair() // side by side, they are read together
+	a.fair, a.total, a.columns = numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:]
 	k.inventory(&total, a.total)
-	a.classes, a.milli, a.press = make([]*offers.ClassRoom, len(k.classes)), make([]float64, len(k.classes)), nil
+	a.classes, a.press = make([]agentClass, len(k.classes)), nil
 	for i, name := range k.classes {
 		if c := a.room.Class(name); c != nil && len(c.Devices) > 0 {
-			a.classes[i], a.milli[i] = c, 1000*float64(len(c.Devices))/float64(a.total[scalars+i])
+			a.classes[i] = agentClass{c, alike(c.Devices), 1000 * float64(len(c.Devices)) / float64(a.total[scalars+i]), a.info.Policy(name)}
 		}
 	}
 }
@@ -332,8 +342,8 @@ func (m *Matcher) count(a *agent, sign int64) {
 	for k, n := range a.total {
 		m.total[k] += sign * n
 	}
-	for i, c := range a.classes {
-		if c != nil {
+	for i := range a.classes {
+		if c := a.classes[i].room; c != nil {
 			m.devices[i] += sign * int64(len(c.Devices))
 		}
 	}

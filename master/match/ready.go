@@ -46,7 +46,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.endRefusals(now)
 	m.wakeParked()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
-	failed := map[string]string{} // shapes that nobody can be offered this turn, and why
+	failed := map[*form]string{} // shapes that nobody can be offered this turn, and why
 	r, before := Ready{}, m.counters.Decisions
 	for n := 0; ; n++ {
 		f := m.fair.next()
@@ -56,7 +56,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 		if r.More = n >= maxDecisions; r.More {
 			break
 		}
-		m.serve(f.active[0], failed)
+		m.serve(f.active[0].d, failed)
 	}
 	for _, o := range m.drafts.inOrder {
 		o.Expires = now.Add(m.config.OfferTimeout)
@@ -80,9 +80,9 @@ func (m *Matcher) Next() (time.Time, bool) {
 }
 
 // serve finds room for one unit of d, or parks it.
-func (m *Matcher) serve(d *demand, failed map[string]string) {
+func (m *Matcher) serve(d *demand, failed map[*form]string) {
 	m.compile(d)
-	if stopped, known := failed[d.key]; known {
+	if stopped, known := failed[d.form]; known {
 		m.park(d, stopped)
 		return
 	}
@@ -97,7 +97,7 @@ func (m *Matcher) serve(d *demand, failed map[string]string) {
 	default:
 		stopped := m.stoppedBy(d)
 		if !f.refused {
-			failed[d.key] = stopped
+			failed[d.form] = stopped
 		}
 		m.park(d, stopped)
 	}

@@ -133,12 +133,19 @@ type classAsk struct {
 // several, and how many bytes it would take in all; false when it does not fit
 // there.
 func (w *classAsk) binds(d *demand, a *agent) (device int, bytes int64, ok bool) {
-	c := a.classes[w.class]
+	c := a.classes[w.class].room
 	if c == nil {
 		return 0, 0, false
 	}
 	if w.ask.Count == 1 {
-		if device, ok = c.Best(w.ask, d.policy(a, c.Name)); ok {
+		device, ok = c.Best(w.ask, d.policy(a, w.class))
+		switch {
+		case !ok:
+		case w.ask.Memory > 0:
+			bytes = w.ask.Memory
+		case w.ask.Whole():
+			bytes = c.Free(device) // it is idle
+		default:
 			bytes = w.ask.Bytes(c.Devices[device].Capacity)
 		}
 		return device, bytes, ok
@@ -146,10 +153,10 @@ func (w *classAsk) binds(d *demand, a *agent) (device int, bytes int64, ok bool)
 	if !c.Fits(w.ask) {
 		return 0, 0, false
 	}
-	if w.ask.Whole() && alike(c.Devices) {
+	if w.ask.Whole() && a.classes[w.class].alike {
 		return 0, w.ask.Bytes(c.Devices[0].Capacity), true
 	}
-	grants, ok := c.Bind(w.ask, d.policy(a, c.Name))
+	grants, ok := c.Bind(w.ask, d.policy(a, w.class))
 	for _, g := range grants {
 		bytes += g.Memory
 	}
@@ -212,9 +219,9 @@ func (s *search) holding(a *agent) offers.Holding {
 		h.Devices = make(map[string][]offers.Grant, len(d.asks))
 	}
 	for n, want := range d.asks {
-		c := a.classes[want.class]
+		c := a.classes[want.class].room
 		if want.ask.Count > 1 {
-			h.Devices[c.Name], _ = c.Bind(want.ask, d.policy(a, c.Name))
+			h.Devices[c.Name], _ = c.Bind(want.ask, d.policy(a, want.class))
 			continue
 		}
 		h.Devices[c.Name] = []offers.Grant{c.Grant(s.devices[n], want.ask)}
@@ -222,12 +229,12 @@ func (s *search) holding(a *agent) offers.Holding {
 	return h
 }
 
-// policy returns how the devices of d are chosen of a class on a.
-func (d *demand) policy(a *agent, class string) offers.Policy {
+// policy returns how the devices of d are chosen of a class that a has.
+func (d *demand) policy(a *agent, class int) offers.Policy {
 	if p := d.spec.DevicePolicy; p != "" {
 		return p
 	}
-	return a.info.Policy(class)
+	return a.classes[class].policy
 }
 
 // stoppedBy names the kind that keeps d waiting: the first of which no agent
