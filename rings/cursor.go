@@ -1,6 +1,7 @@
 package rings
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -26,7 +27,8 @@ type Candidate struct {
 // kinds in their order, then the least id.
 //
 // A cursor may be dropped at any point; several may walk one index. They
-// tighten its summaries as they go, so they must not run at the same time. Any
+// tighten its summaries as they go, so they must not run at the same time, but
+// for those of [Index.Still]. Any
 // change of the index ends a cursor: Next then panics.
 type Cursor struct {
 	x    *Index
@@ -49,6 +51,8 @@ type Cursor struct {
 	turn, outer int
 
 	version uint64
+	// still says that the walk writes nothing.
+	still bool
 }
 
 // Candidates starts a walk over the agents that have the kind and at least
@@ -56,15 +60,45 @@ type Cursor struct {
 // The cursor keeps need, which must not change meanwhile. It does not allocate.
 func (x *Index) Candidates(kind Kind, need []int64) Cursor {
 	x.trees[kind].catchUp()
+	return x.candidates(kind, need, false)
+}
+
+func (x *Index) candidates(kind Kind, need []int64, still bool) Cursor {
 	l := &x.layouts[kind]
 	k := l.holding(need[kind])
 	c := Cursor{
-		x: x, kind: kind, need: need, version: x.version,
+		x: x, kind: kind, need: need, version: x.version, still: still,
 		slot: none, turn: max(k, l.Reach), outer: len(l.Bounds),
 	}
 	c.last = l.last(c.turn)
 	c.seek(max(need[kind], 0))
 	return c
+}
+
+// Settle prepares a kind for [Index.Still].
+func (x *Index) Settle(kind Kind) { x.trees[kind].catchUp() }
+
+// Still is [Index.Candidates] for walks that run at the same time: they write
+// nothing, and so leave summaries as loose as they are. Since the last change of
+// the index the kind must have been settled; else Still panics.
+func (x *Index) Still(kind Kind, need []int64) Cursor {
+	if x.trees[kind].deferring {
+		panic("rings: a kind that was not settled is walked")
+	}
+	return x.candidates(kind, need, true)
+}
+
+// Earlier reports whether [Index.Candidates] comes to the agent of slot a before
+// that of b, where it comes to both.
+func (x *Index) Earlier(kind Kind, need []int64, a, b int) bool {
+	l, t := &x.layouts[kind], &x.trees[kind]
+	e, f := t.entryOf(int32(a)), t.entryOf(int32(b))
+	turn := max(l.holding(need[kind]), l.Reach)
+	i, j := l.holding(e.own), l.holding(f.own)
+	if (i > turn || j > turn) && i != j {
+		return i <= turn || j > turn && i > j
+	}
+	return cmp.Or(cmp.Compare(e.own, f.own), cmp.Compare(e.next, f.next), t.tie(e.slot, f.slot)) < 0
 }
 
 // Outermost starts a walk over the same agents from the outermost ring down to
@@ -181,7 +215,7 @@ func (c *Cursor) scan() (slot int32, ok bool) {
 			return slot, true
 		}
 	}
-	if c.whole {
+	if c.whole && !c.still {
 		t.tighten(c.leaf)
 	}
 	if nd.parent == none {
@@ -242,7 +276,9 @@ func (c *Cursor) step(id int32, i int) {
 			c.leaf = none
 			return
 		default:
-			t.tighten(id)
+			if !c.still {
+				t.tighten(id)
+			}
 			i = t.nodes[nd.parent].indexOf(id) + 1
 			id = nd.parent
 		}

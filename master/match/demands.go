@@ -43,6 +43,8 @@ type demand struct {
 	*plan
 
 	*form
+
+	list *list // what pre-matching found for it in this turn
 }
 
 // form is what demands of one shape share.

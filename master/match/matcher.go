@@ -16,7 +16,8 @@ type Config struct {
 	Placement    offers.Placement        // where neither demand nor role names one; "" is rings
 	OfferTimeout time.Duration           // life of an offer; positive
 	Exclude      []string                // fair-share kinds that don't count for the dominant share
-	Again        uint64                  // how many matchers there were in this term before
+	Prematch     Prematch
+	Again        uint64 // how many matchers there were in this term before
 }
 
 // Matcher decides who is offered what. It is built when a master begins to
@@ -47,6 +48,7 @@ type Matcher struct {
 	learner    learner // nil until a demand is to be placed by one
 	search     search
 	forms      map[string]*form // by key
+	prematch   prematch
 
 	parked   parked
 	refusals refusalHeap
@@ -70,6 +72,8 @@ type agent struct {
 	online  bool         // its session is there
 	counted bool         // its total is in the cluster's
 	grew    bool         // stands in Matcher.grown
+	version uint64       // counts the changes of what a search can see of it
+	logged  int          // its last place in the log of pre-matching
 	slot    int          // in the index, -1 when it is not offered
 	columns []int64      // what the index has of it while it is offered
 	fair    []int64      // its part of Matcher.free while it is offered
@@ -158,7 +162,8 @@ func (m *Matcher) rebuild() {
 	m.free, m.total = make([]int64, k.fair()), make([]int64, k.fair())
 	m.devices = make([]int64, len(k.classes))
 	m.fairTmp, m.planTmp, m.rowTmp = make([]int64, k.fair()), make([]int64, k.fair()), make([]int64, k.columns())
-	m.search = search{head: make([]int64, k.fair()), take: make([]int64, k.fair())}
+	m.search = newSearch(k)
+	m.prematch = newPrematch(k, m.config.Prematch)
 	m.parked, m.epoch = newParked(), m.epoch+1
 	for role, settings := range m.roles {
 		m.applyRole(role, settings)
@@ -220,6 +225,7 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 func (m *Matcher) fit(a *agent) {
 	k, total := m.kinds, a.room.Total()
 	numbers, n := make([]int64, 2*k.fair()+k.columns()), k.fair() // side by side, they are read together
+	a.version++
 	a.fair, a.total, a.columns = numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:]
 	k.inventory(&total, a.total)
 	a.classes, a.press = make([]agentClass, len(k.classes)), nil
@@ -374,6 +380,8 @@ func (m *Matcher) moved(a *agent) {
 	}
 	m.index.Move(a.slot, a.columns)
 	m.addFree(a, 1)
+	a.version++
+	m.prematch.changed(a)
 }
 
 // more reports whether a has more than b of anything.

@@ -45,8 +45,9 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.expire(now)
 	m.endRefusals(now)
 	m.wakeParked()
+	m.prematch.begin()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
-	failed := map[*form]string{} // shapes that nobody can be offered this turn, and why
+	failed := map[string]string{} // shapes that nobody can be offered this turn, and why
 	r, before := Ready{}, m.counters.Decisions
 	for n := 0; ; n++ {
 		f := m.fair.next()
@@ -64,6 +65,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 		m.counters.Issued++
 	}
 	m.drafts = drafts{}
+	m.prematch.end()
 	r.Rescinds, m.rescinds = m.rescinds, nil
 	r.Searches = m.counters.Decisions - before
 	return r
@@ -80,9 +82,9 @@ func (m *Matcher) Next() (time.Time, bool) {
 }
 
 // serve finds room for one unit of d, or parks it.
-func (m *Matcher) serve(d *demand, failed map[*form]string) {
+func (m *Matcher) serve(d *demand, failed map[string]string) {
 	m.compile(d)
-	if stopped, known := failed[d.form]; known {
+	if stopped, known := failed[d.key]; known {
 		m.park(d, stopped)
 		return
 	}
@@ -97,7 +99,7 @@ func (m *Matcher) serve(d *demand, failed map[*form]string) {
 	default:
 		stopped := m.stoppedBy(d)
 		if !f.refused {
-			failed[d.form] = stopped
+			failed[d.key] = stopped
 		}
 		m.park(d, stopped)
 	}

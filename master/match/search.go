@@ -23,6 +23,10 @@ type search struct {
 	refused bool // some agent was passed over because the framework refused it
 }
 
+func newSearch(k *kinds) search {
+	return search{head: make([]int64, k.fair()), take: make([]int64, k.fair())}
+}
+
 // found is the outcome of a search: an agent and what one unit (or, for a
 // whole-agent demand, the offer) would hold there, or why there is none.
 type found struct {
@@ -39,13 +43,8 @@ func (m *Matcher) find(d *demand) found {
 		return found{}
 	}
 	s := &m.search
-	s.m, s.d, s.latest, s.quota, s.refused = m, d, nil, false, false
-	m.fair.headroom(d.owner.node, m.free, s.head)
-	if stop := s.overHeadroom(); stop >= 0 {
+	if stop := s.begin(m, d); stop >= 0 {
 		return found{quota: d.spec.Resources.Amounts[stop] <= m.free[stop]}
-	}
-	for k, n := range s.head {
-		s.head[k] = max(n, 0) // kinds of which nothing is asked never stop a demand
 	}
 	a := d.placer.choose(s)
 	if a == nil {
@@ -58,6 +57,18 @@ func (m *Matcher) find(d *demand) found {
 	return found{agent: a, holding: s.holding(a), ring: offers.RingRef{
 		Resource: m.kinds.columnName(d.column), Index: m.index.Ring(column, a.columns[d.column]),
 	}}
+}
+
+// begin sets out to look for a unit of d. It returns the scalar kind of which
+// fair share and quotas leave too little wherever it may be, or -1.
+func (s *search) begin(m *Matcher, d *demand) (stop int) {
+	s.m, s.d, s.latest, s.quota, s.refused = m, d, nil, false, false
+	m.fair.headroom(d.owner.node, m.free, s.head)
+	stop = s.overHeadroom()
+	for k, n := range s.head {
+		s.head[k] = max(n, 0) // kinds of which nothing is asked never stop a demand
+	}
+	return stop
 }
 
 // overHeadroom returns the first scalar kind of which one unit asks more than
