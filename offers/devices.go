@@ -79,12 +79,20 @@ type ClassRoom struct {
 	Shares  []int64 // thousandths of compute given away, at most FullShare
 	Away    []int64 // bytes that nobody gets for now although no task here holds them; nil: none
 
-	lanes Packed // what is free, in units rounded up; empty: not kept
-	unit  int64  // bytes
+	left  []int64 // what Free returns, so that it is found without the devices; nil: not kept
+	lanes Packed  // what is free, in units rounded up; empty: not kept
+	unit  int64   // bytes
 }
 
 // Free returns the bytes of device i that can be given.
 func (c *ClassRoom) Free(i int) int64 {
+	if c.left != nil {
+		return c.left[i]
+	}
+	return c.free(i)
+}
+
+func (c *ClassRoom) free(i int) int64 {
 	free := c.Devices[i].Capacity - c.Used[i]
 	if c.Away != nil {
 		free -= c.Away[i]
@@ -131,7 +139,10 @@ func (c *ClassRoom) fits(i int, ask DeviceAsk) bool {
 	if ask.Whole() {
 		return c.idle(i)
 	}
-	memory, share := ask.slice(c.Devices[i].Capacity)
+	memory, share := ask.Memory, ask.Share
+	if memory == 0 {
+		memory, share = ask.slice(c.Devices[i].Capacity)
+	}
 	return memory <= c.Free(i) && c.Shares[i]+share <= FullShare
 }
 

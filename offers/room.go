@@ -168,8 +168,8 @@ func (r *Room) Clone() *Room {
 	c := *r
 	c.classes = slices.Clone(r.classes)
 	for i := range c.classes {
-		c.classes[i].Used = slices.Clone(c.classes[i].Used)
-		c.classes[i].Shares = slices.Clone(c.classes[i].Shares)
+		of := &r.classes[i]
+		c.classes[i].alongside(slices.Concat(of.Used, of.Shares, of.left))
 		c.classes[i].Away = slices.Clone(c.classes[i].Away)
 		c.classes[i].lanes.Words = slices.Clone(c.classes[i].lanes.Words)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Check exposes check to the black-box tests.
@@ -25,7 +26,13 @@ func (x *Index) check() error {
 			return fmt.Errorf("spare slot %d belongs to %q", slot, x.ids[slot])
 		}
 	}
+	for slot, id := range x.ids {
+		if id != "" && (x.order[slot] != eight(string(id), len(x.common)) || !strings.HasPrefix(string(id), x.common)) {
+			return fmt.Errorf("slot %d: the order of %q after %q is %x", slot, id, x.common, x.order[slot])
+		}
+	}
 	for k := range x.trees {
+		x.trees[k].catchUp()
 		if err := x.trees[k].check(); err != nil {
 			return fmt.Errorf("kind %s: %w", x.layouts[k].Name, err)
 		}

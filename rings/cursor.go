@@ -1,6 +1,7 @@
 package rings
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -26,7 +27,8 @@ type Candidate struct {
 // kinds in their order, then the least id.
 //
 // A cursor may be dropped at any point; several may walk one index. They
-// tighten its summaries as they go, so they must not run at the same time. Any
+// tighten its summaries as they go, so they must not run at the same time, but
+// for those of [Index.Still]. Any
 // change of the index ends a cursor: Next then panics.
 type Cursor struct {
 	x    *Index
@@ -49,16 +51,23 @@ type Cursor struct {
 	turn, outer int
 
 	version uint64
+	// still says that the walk writes nothing.
+	still bool
 }
 
 // Candidates starts a walk over the agents that have the kind and at least
 // need[k] of every other kind k; zero means that nothing is asked of a kind.
 // The cursor keeps need, which must not change meanwhile. It does not allocate.
 func (x *Index) Candidates(kind Kind, need []int64) Cursor {
+	x.trees[kind].catchUp()
+	return x.candidates(kind, need, false)
+}
+
+func (x *Index) candidates(kind Kind, need []int64, still bool) Cursor {
 	l := &x.layouts[kind]
 	k := l.holding(need[kind])
 	c := Cursor{
-		x: x, kind: kind, need: need, version: x.version,
+		x: x, kind: kind, need: need, version: x.version, still: still,
 		slot: none, turn: max(k, l.Reach), outer: len(l.Bounds),
 	}
 	c.last = l.last(c.turn)
@@ -66,10 +75,37 @@ func (x *Index) Candidates(kind Kind, need []int64) Cursor {
 	return c
 }
 
+// Settle prepares a kind for [Index.Still].
+func (x *Index) Settle(kind Kind) { x.trees[kind].catchUp() }
+
+// Still is [Index.Candidates] for walks that run at the same time: they write
+// nothing, and so leave summaries as loose as they are. Since the last change of
+// the index the kind must have been settled; else Still panics.
+func (x *Index) Still(kind Kind, need []int64) Cursor {
+	if x.trees[kind].deferring {
+		panic("rings: a kind that was not settled is walked")
+	}
+	return x.candidates(kind, need, true)
+}
+
+// Earlier reports whether [Index.Candidates] comes to the agent of slot a before
+// that of b, where it comes to both.
+func (x *Index) Earlier(kind Kind, need []int64, a, b int) bool {
+	l, t := &x.layouts[kind], &x.trees[kind]
+	e, f := t.entryOf(int32(a)), t.entryOf(int32(b))
+	turn := max(l.holding(need[kind]), l.Reach)
+	i, j := l.holding(e.own), l.holding(f.own)
+	if (i > turn || j > turn) && i != j {
+		return i <= turn || j > turn && i > j
+	}
+	return cmp.Or(cmp.Compare(e.own, f.own), cmp.Compare(e.next, f.next), t.tie(e.slot, f.slot)) < 0
+}
+
 // Outermost starts a walk over the same agents from the outermost ring down to
 // ring K, as if the reach were used up before it began: the largest remainders
 // first, though inside a ring still the closest.
 func (x *Index) Outermost(kind Kind, need []int64) Cursor {
+	x.trees[kind].catchUp()
 	l := &x.layouts[kind]
 	return Cursor{
 		x: x, kind: kind, need: need, version: x.version,
@@ -126,12 +162,20 @@ func (c *Cursor) SkipAlike() {
 	t := &c.x.trees[c.kind]
 	nd := t.nodes[c.leaf]
 	e := t.entryOf(c.slot)
+	if last := int(nd.n) - 1; c.at <= last && t.alike(nd, last, e) {
+		c.at = last + 1
+	}
 	for ; c.at < int(nd.n); c.at++ {
-		if nd.own[c.at] != e.own || nd.next[c.at] != e.next || !slices.Equal(t.vector(nd.slot[c.at]), t.vector(c.slot)) {
+		if !t.alike(nd, c.at, e) {
 			return
 		}
 	}
 	c.descend(func(nd *node) int { return t.upTo(nd, e) })
+}
+
+// alike says whether the agent of the entry at i of a leaf has all that e's has.
+func (t *tree) alike(nd *node, i int, e entry) bool {
+	return nd.own[i] == e.own && nd.next[i] == e.next && slices.Equal(t.vector(nd.slot[i]), t.vector(e.slot))
 }
 
 // stretch goes on to the next ring from the outermost down. The rings from K
@@ -171,7 +215,7 @@ func (c *Cursor) scan() (slot int32, ok bool) {
 			return slot, true
 		}
 	}
-	if c.whole {
+	if c.whole && !c.still {
 		t.tighten(c.leaf)
 	}
 	if nd.parent == none {
@@ -232,7 +276,9 @@ func (c *Cursor) step(id int32, i int) {
 			c.leaf = none
 			return
 		default:
-			t.tighten(id)
+			if !c.still {
+				t.tighten(id)
+			}
 			i = t.nodes[nd.parent].indexOf(id) + 1
 			id = nd.parent
 		}

@@ -50,7 +50,8 @@
 //	Closest, first Next   O(m log n)        amortised, where tops tell the truth
 //	further Next          O(m)              amortised over the agents that fit
 //	  that finds nothing  O(m (log n + r))
-//	Set, Move             O(m (m + log n))
+//	Set, Move             O(m (m + log n)); O(1) in a kind that is not asked for,
+//	                      which the next question in it makes up for, see late.go
 //	  that gives room     one look upwards more per kind
 //	Remove                O(m log n)        the slot goes to the next new agent
 //	tightening a node     O(64 m)           at most once per agent that left it

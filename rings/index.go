@@ -35,8 +35,15 @@ type table struct {
 	kinds int
 	// ids is empty where the slot is spare.
 	ids []offers.AgentID
+	// common is what all ids ever seen begin with, and order[slot] the eight
+	// bytes after it, the first the highest: they tell nearly all ids apart
+	// without reading the strings.
+	common string
+	order  []uint64
 	// free[slot*kinds+kind] is never below absent.
 	free []int64
+	// asked counts the questions to all trees.
+	asked uint64
 	// home[slot*kinds+kind] is the leaf that files the agent in the tree of the
 	// kind, or none.
 	home []int32
@@ -130,17 +137,19 @@ func (x *Index) Move(slot int, free []int64) {
 // refile brings all trees into line with the agent's changed vector. Step by
 // step in all trees, rather than tree by tree: in a large index nearly every
 // node is a cache miss, and the misses of one step overlap because the trees do
-// not depend on each other.
+// not depend on each other. A tree that nobody asks puts it off, see late.go.
 func (x *Index) refile(slot int32, grown bool) {
 	x.version++
 	for k := range x.trees {
-		x.trees[k].touchHome(slot)
+		if !x.trees[k].defers(slot) {
+			x.trees[k].touchHome(slot)
+		}
 	}
 	for k := range x.trees {
-		x.trees[k].leave(slot, grown)
-	}
-	for k := range x.trees {
-		x.trees[k].aim()
+		if t := &x.trees[k]; !t.deferring {
+			t.leave(slot, grown)
+			t.aim()
+		}
 	}
 	for down := true; down; {
 		down = false
@@ -176,12 +185,13 @@ func (x *Index) admit(id offers.AgentID) int32 {
 		slot, x.spare = x.spare[n-1], x.spare[:n-1]
 		x.ids[slot] = id
 	} else {
-		x.ids = append(x.ids, id)
+		x.ids, x.order = append(x.ids, id), append(x.order, 0)
 		for range x.kinds {
 			x.free = append(x.free, absent)
 			x.home = append(x.home, none)
 		}
 	}
 	x.slots[id] = slot
+	x.rank(slot)
 	return slot
 }

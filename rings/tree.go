@@ -29,6 +29,16 @@ type tree struct {
 	// none when nothing is on its way. Only [Index.refile] sees them set.
 	moving entry
 	leaf   int32
+
+	// late are the agents that are not filed as their vectors are now, each
+	// once and marked in isLate by slot. While there are any the tree is
+	// deferring, and nothing but catchUp may look at its order.
+	late      []int32
+	isLate    []bool
+	deferring bool
+	// lastAsked is which question to the index was the last for this tree.
+	lastAsked uint64
+
 	// touched only keeps loads alive whose purpose is the cache.
 	touched int64
 }
@@ -93,8 +103,14 @@ func (t *tree) before(nd *node, i int, e entry) bool {
 // tie compares two agents equal in own and next. Neither need be left out: they
 // are equal.
 func (t *tree) tie(a, b int32) int {
-	if c := slices.Compare(t.vector(a), t.vector(b)); c != 0 {
-		return c
+	v, w := t.vector(a), t.vector(b)
+	for k, amount := range v {
+		if amount != w[k] {
+			return cmp.Compare(amount, w[k])
+		}
+	}
+	if t.order[a] != t.order[b] {
+		return cmp.Compare(t.order[a], t.order[b])
 	}
 	return cmp.Compare(t.ids[a], t.ids[b])
 }

@@ -47,6 +47,7 @@ func (x *Index) Rings(kind Kind) iter.Seq[Ring] {
 // have free of the kind. The index must not change during the iteration.
 func (x *Index) Agents(kind Kind, ring int) iter.Seq2[offers.AgentID, int64] {
 	return func(yield func(offers.AgentID, int64) bool) {
+		x.trees[kind].catchUp()
 		l := &x.layouts[kind]
 		c := Cursor{x: x, kind: kind, version: x.version, last: l.last(ring)}
 		c.seek(l.first(ring))

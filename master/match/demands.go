@@ -1,7 +1,6 @@
 package match
 
 import (
-	"container/heap"
 	"encoding/json"
 	"strings"
 
@@ -39,15 +38,49 @@ type demand struct {
 	stopped string // the kind that stopped it, while parked
 
 	// What compile derived for the totals and roles of an epoch.
-	epoch    uint64
-	placer   *placer
+	epoch  uint64
+	placer *placer
+	*plan
+
+	*form
+
+	list *list // what pre-matching found for it in this turn
+}
+
+// form is what demands of one shape share.
+type form struct {
+	key  string // of the shape
+	made uint64 // epoch of plan
+	plan *plan
+}
+
+// plan is what a demand comes to in the present kinds. Demands of one shape
+// share it; it does not change.
+type plan struct {
 	asks     []classAsk  // ascending by class
 	oneAsk   [1]classAsk // where asks lies unless there are several
 	need     []int64     // per column
 	bareNeed []int64     // need of an agent without free devices; nil where they are asked for or nobody has any
 	column   int         // where to look it up; -1: nobody has all classes it asks for
+	tied     bool        // column was chosen by what is free now
+}
 
-	key string // of its shape
+// maxForms bounds how many forms are kept; past it all are forgotten, and
+// demands that stand already share theirs among themselves.
+const maxForms = 8192
+
+// form returns the form of a demand.
+func (m *Matcher) form(spec *offers.Demand) *form {
+	key := shapeKey(spec)
+	f := m.forms[key]
+	if f == nil {
+		if len(m.forms) >= maxForms {
+			clear(m.forms)
+		}
+		f = &form{key: key}
+		m.forms[key] = f
+	}
+	return f
 }
 
 func (d *demand) counted() bool { return d.spec.Count != nil }
@@ -116,7 +149,7 @@ func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
 		return
 	}
 	m.demands++
-	d := &demand{spec: spec, owner: f, age: m.demands, at: -1, key: shapeKey(&spec)}
+	d := &demand{spec: spec, owner: f, age: m.demands, at: -1, form: m.form(&spec)}
 	if d.counted() {
 		d.left = *spec.Count
 	}
@@ -164,7 +197,7 @@ func (m *Matcher) activate(d *demand) {
 		return
 	}
 	if d.at < 0 {
-		heap.Push(&d.owner.active, d)
+		d.owner.active.push(d)
 	}
 	m.rouse(d.owner)
 }
@@ -180,7 +213,7 @@ func (m *Matcher) rest(d *demand) {
 	if d.at < 0 {
 		return
 	}
-	heap.Remove(&d.owner.active, d.at)
+	d.owner.active.remove(d.at)
 	if len(d.owner.active) == 0 {
 		m.fair.sleep(d.owner.node)
 	}
@@ -199,21 +232,30 @@ func (m *Matcher) compile(d *demand) {
 		return
 	}
 	d.epoch, d.placer = m.epoch, m.placerOf(d)
+	if d.form.made != m.epoch || d.form.plan.tied {
+		d.form.made, d.form.plan = m.epoch, m.planFor(&d.spec)
+	}
+	d.plan = d.form.plan
+}
+
+// planFor makes the plan of a demand.
+func (m *Matcher) planFor(spec *offers.Demand) *plan {
 	columns := m.kinds.columns()
 	needs := make([]int64, 2*columns)
-	d.need, d.bareNeed, d.asks = needs[:columns:columns], nil, d.oneAsk[:0]
-	r := &d.spec.Resources
+	d := &plan{need: needs[:columns:columns]}
+	d.asks = d.oneAsk[:0]
+	r := &spec.Resources
 	copy(d.need, r.Amounts[:])
-	d.column = m.dominantScalar(r)
+	d.column, d.tied = m.dominantScalar(r)
 	if len(r.Devices) == 0 {
-		if !d.counted() && r.Zero() {
+		if spec.Count == nil && r.Zero() {
 			d.need[offers.CPUs] = 1 // an offer of nothing helps nobody
 		}
 		if len(m.kinds.classes) > 0 {
 			d.bareNeed = append(needs[columns:columns], d.need...)
 			d.bareNeed[m.kinds.bare()] = 1
 		}
-		return
+		return d
 	}
 	best := -1
 	for i, class := range m.kinds.classes {
@@ -229,37 +271,46 @@ func (m *Matcher) compile(d *demand) {
 			at++
 			d.need[at] = max(ask.Memory, 1)
 		}
-		if best < 0 || m.dominates(r, scalars+i, best) {
+		more, tied := best < 0, false
+		if !more {
+			more, tied = m.dominates(r, scalars+i, best)
+		}
+		if d.tied = d.tied || tied; more {
 			best, d.column = scalars+i, at
 		}
 	}
 	if len(d.asks) < len(r.Devices) {
 		d.column = -1
 	}
+	return d
 }
 
 // dominantScalar returns the scalar kind in which r is largest against the
-// cluster's total.
-func (m *Matcher) dominantScalar(r *offers.Resources) int {
-	best := 0
+// cluster's total; tied says that it was one of several.
+func (m *Matcher) dominantScalar(r *offers.Resources) (best int, tied bool) {
 	for k := 1; k < scalars; k++ {
-		if r.Amounts[k] > 0 && (r.Amounts[best] == 0 || m.dominates(r, k, best)) {
+		if r.Amounts[k] == 0 {
+			continue
+		}
+		more, equal := m.dominates(r, k, best)
+		if r.Amounts[best] == 0 || more {
 			best = k
 		}
+		tied = tied || equal
 	}
-	return best
+	return best, tied
 }
 
 // dominates reports whether kind a of r is a larger part of the cluster than
 // kind b, ties going to the kind of which less is free.
-func (m *Matcher) dominates(r *offers.Resources, a, b int) bool {
+func (m *Matcher) dominates(r *offers.Resources, a, b int) (more, tied bool) {
 	switch moreOf(m.asked(r, a), m.total[a], m.asked(r, b), m.total[b]) {
 	case 1:
-		return true
+		return true, false
 	case 0:
-		return moreOf(max(m.free[a], 0), m.total[a], max(m.free[b], 0), m.total[b]) < 0
+		return moreOf(max(m.free[a], 0), m.total[a], max(m.free[b], 0), m.total[b]) < 0, true
 	}
-	return false
+	return false, false
 }
 
 // asked returns what r asks of a fair kind; a whole device counts as the
@@ -291,29 +342,6 @@ func shapeKey(d *offers.Demand) string {
 		b.WriteString("\nwhole")
 	}
 	return b.String()
-}
-
-// demandHeap is the demands of one framework that are to be served.
-type demandHeap []*demand
-
-func (h demandHeap) Len() int           { return len(h) }
-func (h demandHeap) Less(i, j int) bool { return h[i].age < h[j].age }
-func (h demandHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-func (h *demandHeap) Push(x any) {
-	d := x.(*demand)
-	d.at = len(*h)
-	*h = append(*h, d)
-}
-func (h *demandHeap) Pop() any {
-	old := *h
-	d := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	d.at = -1
-	return d
 }
 
 // HasDemand reports whether the framework has a demand of that id.

@@ -192,6 +192,18 @@ func (f *fair) next() *framework {
 	return n.leaf
 }
 
+// waiting appends the frameworks below n that have somebody to serve, those
+// whose turn is near rather first.
+func (f *fair) waiting(n *node, out []*framework) []*framework {
+	if n.leaf != nil {
+		return append(out, n.leaf)
+	}
+	for _, c := range n.ready {
+		out = f.waiting(c, out)
+	}
+	return out
+}
+
 func (f *fair) resort(n *node) {
 	for _, c := range n.children {
 		c.key, _ = f.share(c)

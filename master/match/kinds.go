@@ -122,8 +122,8 @@ func (k *kinds) read(a *agent) {
 		parts++
 	}
 	a.columns[k.bare()] = 1
-	for i, c := range a.classes {
-		at := scalars + 2*i
+	for i := range a.classes {
+		c, at := a.classes[i].room, scalars+2*i
 		a.columns[at], a.columns[at+1], a.fair[scalars+i] = -1, -1, 0
 		if c == nil {
 			continue

@@ -254,7 +254,7 @@ func (s *shapeLore) press(i int, part float64, groups []*group, all float64) {
 
 // devices returns how many devices of a class the group has.
 func (g *group) devices(class int) float64 {
-	if c := g.one.classes[class]; c != nil {
+	if c := g.one.classes[class].room; c != nil {
 		return float64(len(c.Devices) * g.members)
 	}
 	return 0
@@ -305,8 +305,8 @@ func (l *lore) group(m *Matcher) {
 func (a *agent) sort(key []byte, attributes []string) []byte {
 	for k, n := range a.total {
 		key = append(strconv.AppendInt(key, n, 36), ' ')
-		if k >= scalars && a.classes[k-scalars] != nil {
-			key = append(strconv.AppendInt(key, int64(len(a.classes[k-scalars].Devices)), 36), ' ')
+		if k >= scalars && a.classes[k-scalars].room != nil {
+			key = append(strconv.AppendInt(key, int64(len(a.classes[k-scalars].room.Devices)), 36), ' ')
 		}
 	}
 	for _, name := range attributes {

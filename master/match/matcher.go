@@ -16,7 +16,8 @@ type Config struct {
 	Placement    offers.Placement        // where neither demand nor role names one; "" is rings
 	OfferTimeout time.Duration           // life of an offer; positive
 	Exclude      []string                // fair-share kinds that don't count for the dominant share
-	Again        uint64                  // how many matchers there were in this term before
+	Prematch     Prematch
+	Again        uint64 // how many matchers there were in this term before
 }
 
 // Matcher decides who is offered what. It is built when a master begins to
@@ -46,6 +47,8 @@ type Matcher struct {
 	placers    map[offers.Placement]*placer
 	learner    learner // nil until a demand is to be placed by one
 	search     search
+	forms      map[string]*form // by key
+	prematch   prematch
 
 	parked   parked
 	refusals refusalHeap
@@ -63,18 +66,27 @@ type Matcher struct {
 type agent struct {
 	info    *state.Agent
 	room    *offers.Room
-	total   []int64             // by fair kind
-	classes []*offers.ClassRoom // of its room by class, nil where it has no device
-	milli   []float64           // by class, thousandths of its mean device per byte
-	press   []float64           // by class, see lore; nil: nothing is known
-	online  bool                // its session is there
-	counted bool                // its total is in the cluster's
-	slot    int                 // in the index, -1 when it is not offered
-	columns []int64             // what the index has of it while it is offered
-	fair    []int64             // its part of Matcher.free while it is offered
-	grew    bool                // stands in Matcher.grown
+	total   []int64      // by fair kind
+	classes []agentClass // by class
+	press   []float64    // by class, see lore; nil: nothing is known
+	online  bool         // its session is there
+	counted bool         // its total is in the cluster's
+	grew    bool         // stands in Matcher.grown
+	version uint64       // counts the changes of what a search can see of it
+	logged  int          // its last place in the log of pre-matching
+	slot    int          // in the index, -1 when it is not offered
+	columns []int64      // what the index has of it while it is offered
+	fair    []int64      // its part of Matcher.free while it is offered
 	tasks   map[offers.TaskRef]*task
 	use     map[string]Use // of its device classes, as it reports; nil: nothing yet
+}
+
+// agentClass is a device class on an agent.
+type agentClass struct {
+	room   *offers.ClassRoom // in the agent's room; nil where it has no device
+	alike  bool              // all its devices have one capacity
+	milli  float64           // thousandths of its mean device per byte
+	policy offers.Policy     // of the agent, where a demand has none
 }
 
 // task is a launch that holds room.
@@ -98,6 +110,7 @@ func New(config Config, s *state.State, term uint64) *Matcher {
 		tasks:      map[offers.TaskRef]*task{},
 		parked:     newParked(),
 		placers:    newPlacers(),
+		forms:      map[string]*form{},
 	}
 	for role, settings := range s.Roles() {
 		m.roles[role] = settings
@@ -149,7 +162,8 @@ func (m *Matcher) rebuild() {
 	m.free, m.total = make([]int64, k.fair()), make([]int64, k.fair())
 	m.devices = make([]int64, len(k.classes))
 	m.fairTmp, m.planTmp, m.rowTmp = make([]int64, k.fair()), make([]int64, k.fair()), make([]int64, k.columns())
-	m.search = search{head: make([]int64, k.fair()), take: make([]int64, k.fair())}
+	m.search = newSearch(k)
+	m.prematch = newPrematch(k, m.config.Prematch)
 	m.parked, m.epoch = newParked(), m.epoch+1
 	for role, settings := range m.roles {
 		m.applyRole(role, settings)
@@ -210,12 +224,14 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 // fit makes an agent's record for its room and the present kinds.
 func (m *Matcher) fit(a *agent) {
 	k, total := m.kinds, a.room.Total()
-	a.fair, a.columns, a.total = make([]int64, k.fair()), make([]int64, k.columns()), make([]int64, k.fair())
+	numbers, n := make([]int64, 2*k.fair()+k.columns()), k.fair() // side by side, they are read together
+	a.version++
+	a.fair, a.total, a.columns = numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:]
 	k.inventory(&total, a.total)
-	a.classes, a.milli, a.press = make([]*offers.ClassRoom, len(k.classes)), make([]float64, len(k.classes)), nil
+	a.classes, a.press = make([]agentClass, len(k.classes)), nil
 	for i, name := range k.classes {
 		if c := a.room.Class(name); c != nil && len(c.Devices) > 0 {
-			a.classes[i], a.milli[i] = c, 1000*float64(len(c.Devices))/float64(a.total[scalars+i])
+			a.classes[i] = agentClass{c, alike(c.Devices), 1000 * float64(len(c.Devices)) / float64(a.total[scalars+i]), a.info.Policy(name)}
 		}
 	}
 }
@@ -332,8 +348,8 @@ func (m *Matcher) count(a *agent, sign int64) {
 	for k, n := range a.total {
 		m.total[k] += sign * n
 	}
-	for i, c := range a.classes {
-		if c != nil {
+	for i := range a.classes {
+		if c := a.classes[i].room; c != nil {
 			m.devices[i] += sign * int64(len(c.Devices))
 		}
 	}
@@ -364,6 +380,8 @@ func (m *Matcher) moved(a *agent) {
 	}
 	m.index.Move(a.slot, a.columns)
 	m.addFree(a, 1)
+	a.version++
+	m.prematch.changed(a)
 }
 
 // more reports whether a has more than b of anything.

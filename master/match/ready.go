@@ -45,6 +45,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.expire(now)
 	m.endRefusals(now)
 	m.wakeParked()
+	m.prematch.begin()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
 	failed := map[string]string{} // shapes that nobody can be offered this turn, and why
 	r, before := Ready{}, m.counters.Decisions
@@ -56,7 +57,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 		if r.More = n >= maxDecisions; r.More {
 			break
 		}
-		m.serve(f.active[0], failed)
+		m.serve(f.active[0].d, failed)
 	}
 	for _, o := range m.drafts.inOrder {
 		o.Expires = now.Add(m.config.OfferTimeout)
@@ -64,6 +65,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 		m.counters.Issued++
 	}
 	m.drafts = drafts{}
+	m.prematch.end()
 	r.Rescinds, m.rescinds = m.rescinds, nil
 	r.Searches = m.counters.Decisions - before
 	return r

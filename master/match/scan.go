@@ -5,11 +5,15 @@ import "github.com/ringmaster-project/ringmaster/rings"
 // least returns, of all agents that suit the demand, the one with the smallest
 // score; between equals the first in the order of the rings, so the closest fit.
 // It reads every agent that has enough: a decision costs O(agents), where the
-// strategies that walk rings stop early.
+// strategies that walk rings stop early. In a turn with many demands pre-matching
+// reads the agents for several of them at a time, and chooses the same.
 //
 // Scores are integers computed kind by kind in the order of the kinds: no two
 // masters can see the same agents and choose differently.
 func (s *search) least(score func(*search, *agent) int64) *agent {
+	if a := s.m.arbitrate(s, score); a != nil {
+		return a
+	}
 	cursor := s.m.index.Candidates(rings.Kind(s.d.column), s.d.need)
 	var best *agent
 	var least int64

@@ -38,7 +38,7 @@ func TestLeastRequestedGolden(t *testing.T) {
 func (b *bench) ask(f offers.FrameworkID, text string) *search {
 	b.Helper()
 	b.demand(f, text)
-	d := b.frameworks[f].active[0]
+	d := b.frameworks[f].active[0].d
 	b.compile(d)
 	s := &b.search
 	s.m, s.d, s.latest = b.Matcher, d, nil

@@ -23,6 +23,10 @@ type search struct {
 	refused bool // some agent was passed over because the framework refused it
 }
 
+func newSearch(k *kinds) search {
+	return search{head: make([]int64, k.fair()), take: make([]int64, k.fair())}
+}
+
 // found is the outcome of a search: an agent and what one unit (or, for a
 // whole-agent demand, the offer) would hold there, or why there is none.
 type found struct {
@@ -39,13 +43,8 @@ func (m *Matcher) find(d *demand) found {
 		return found{}
 	}
 	s := &m.search
-	s.m, s.d, s.latest, s.quota, s.refused = m, d, nil, false, false
-	m.fair.headroom(d.owner.node, m.free, s.head)
-	if stop := s.overHeadroom(); stop >= 0 {
+	if stop := s.begin(m, d); stop >= 0 {
 		return found{quota: d.spec.Resources.Amounts[stop] <= m.free[stop]}
-	}
-	for k, n := range s.head {
-		s.head[k] = max(n, 0) // kinds of which nothing is asked never stop a demand
 	}
 	a := d.placer.choose(s)
 	if a == nil {
@@ -58,6 +57,18 @@ func (m *Matcher) find(d *demand) found {
 	return found{agent: a, holding: s.holding(a), ring: offers.RingRef{
 		Resource: m.kinds.columnName(d.column), Index: m.index.Ring(column, a.columns[d.column]),
 	}}
+}
+
+// begin sets out to look for a unit of d. It returns the scalar kind of which
+// fair share and quotas leave too little wherever it may be, or -1.
+func (s *search) begin(m *Matcher, d *demand) (stop int) {
+	s.m, s.d, s.latest, s.quota, s.refused = m, d, nil, false, false
+	m.fair.headroom(d.owner.node, m.free, s.head)
+	stop = s.overHeadroom()
+	for k, n := range s.head {
+		s.head[k] = max(n, 0) // kinds of which nothing is asked never stop a demand
+	}
+	return stop
 }
 
 // overHeadroom returns the first scalar kind of which one unit asks more than
@@ -133,12 +144,19 @@ type classAsk struct {
 // several, and how many bytes it would take in all; false when it does not fit
 // there.
 func (w *classAsk) binds(d *demand, a *agent) (device int, bytes int64, ok bool) {
-	c := a.classes[w.class]
+	c := a.classes[w.class].room
 	if c == nil {
 		return 0, 0, false
 	}
 	if w.ask.Count == 1 {
-		if device, ok = c.Best(w.ask, d.policy(a, c.Name)); ok {
+		device, ok = c.Best(w.ask, d.policy(a, w.class))
+		switch {
+		case !ok:
+		case w.ask.Memory > 0:
+			bytes = w.ask.Memory
+		case w.ask.Whole():
+			bytes = c.Free(device) // it is idle
+		default:
 			bytes = w.ask.Bytes(c.Devices[device].Capacity)
 		}
 		return device, bytes, ok
@@ -146,10 +164,10 @@ func (w *classAsk) binds(d *demand, a *agent) (device int, bytes int64, ok bool)
 	if !c.Fits(w.ask) {
 		return 0, 0, false
 	}
-	if w.ask.Whole() && alike(c.Devices) {
+	if w.ask.Whole() && a.classes[w.class].alike {
 		return 0, w.ask.Bytes(c.Devices[0].Capacity), true
 	}
-	grants, ok := c.Bind(w.ask, d.policy(a, c.Name))
+	grants, ok := c.Bind(w.ask, d.policy(a, w.class))
 	for _, g := range grants {
 		bytes += g.Memory
 	}
@@ -212,9 +230,9 @@ func (s *search) holding(a *agent) offers.Holding {
 		h.Devices = make(map[string][]offers.Grant, len(d.asks))
 	}
 	for n, want := range d.asks {
-		c := a.classes[want.class]
+		c := a.classes[want.class].room
 		if want.ask.Count > 1 {
-			h.Devices[c.Name], _ = c.Bind(want.ask, d.policy(a, c.Name))
+			h.Devices[c.Name], _ = c.Bind(want.ask, d.policy(a, want.class))
 			continue
 		}
 		h.Devices[c.Name] = []offers.Grant{c.Grant(s.devices[n], want.ask)}
@@ -222,12 +240,12 @@ func (s *search) holding(a *agent) offers.Holding {
 	return h
 }
 
-// policy returns how the devices of d are chosen of a class on a.
-func (d *demand) policy(a *agent, class string) offers.Policy {
+// policy returns how the devices of d are chosen of a class that a has.
+func (d *demand) policy(a *agent, class int) offers.Policy {
 	if p := d.spec.DevicePolicy; p != "" {
 		return p
 	}
-	return a.info.Policy(class)
+	return a.classes[class].policy
 }
 
 // stoppedBy names the kind that keeps d waiting: the first of which no agent

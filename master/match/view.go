@@ -72,5 +72,7 @@ type RingAgent struct {
 type Counters struct {
 	Issued, Accepted, Declined, Rescinded, Expired uint64 // offers
 	Decisions                                      uint64 // searches for an agent
+	Prematched                                     uint64 // of them, those for which agents had been looked at beforehand
+	Conflicts                                      uint64 // of these, those whose best agent had changed since
 	Mismatches                                     uint64 // times that an agent had bound, or used, other devices than it was counted on
 }

@@ -79,11 +79,12 @@ func (w *waste) cost(s *search, a *agent) float64 {
 	left := cpus - float64(s.take[0])
 	cost := weightLeft * left / largeCPUs
 	for i, class := range w.aligned {
-		if a.classes[i] == nil {
+		if a.classes[i].room == nil {
 			continue
 		}
-		free := float64(a.fair[scalars+i]) * a.milli[i]
-		taken := float64(s.take[scalars+i]) * a.milli[i]
+		milli := a.classes[i].milli
+		free := float64(a.fair[scalars+i]) * milli
+		taken := float64(s.take[scalars+i]) * milli
 		cost += weightLeft * (free - taken) / largeClass
 		if class.rho > 0 {
 			cost += weightLack * (lack(free-taken, left, class.rho) - lack(free, cpus, class.rho))
@@ -99,7 +100,7 @@ func (w *waste) cost(s *search, a *agent) float64 {
 		if want.ask.Whole() {
 			continue // an idle device is as good as another
 		}
-		c, class := a.classes[want.class], w.aligned[want.class]
+		c, class := a.classes[want.class].room, w.aligned[want.class]
 		d := s.devices[n]
 		x := thousandths(c.Free(d), c.Devices[d].Capacity)
 		m := min(thousandths(want.ask.Bytes(c.Devices[d].Capacity)/int64(want.ask.Count), c.Devices[d].Capacity), x)

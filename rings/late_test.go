@@ -1,0 +1,77 @@
+package rings_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/rings"
+)
+
+// TestLateTrees: an index that was asked in one kind only, while thousands of
+// agents came, changed and went, has the same order in all kinds as one in
+// which they were filed just now.
+func TestLateTrees(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(11, 11))
+	x := newIndex(t, benchLayouts(t)...)
+	now := map[offers.AgentID][]int64{}
+	need := []int64{1000, 0, 0, 0, 0}
+	for round := range 3 {
+		for i := range 6000 {
+			id := offers.AgentID(fmt.Sprintf("agent-%04d", rnd.IntN(3000)))
+			if rnd.IntN(10) == 0 {
+				x.Remove(id)
+				delete(now, id)
+			} else {
+				now[id] = mixedAgent(rnd)
+				x.Set(id, now[id])
+			}
+			if i%50 == 0 {
+				x.Closest(cpus, need)
+			}
+		}
+		fresh := newIndex(t, benchLayouts(t)...)
+		for id, v := range now {
+			fresh.Set(id, v)
+		}
+		for kind, name := range x.Kinds() {
+			if got, want := inOrder(x, kind), inOrder(fresh, kind); !slices.Equal(got, want) {
+				t.Fatalf("round %d: %s: %d agents in another order than %d that were filed now", round, name, len(got), len(want))
+			}
+		}
+		if err := x.Check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestIDsThatDifferLate: agents alike in all kinds are in the order of their
+// ids, wherever these differ and however many went before.
+func TestIDsThatDifferLate(t *testing.T) {
+	x := newIndex(t, benchLayouts(t)...)
+	ids := []offers.AgentID{
+		"01890000-agent-000017", "01890000-agent-000003", "01890000-agent-000003b", "01890000-agent-0000030000000001",
+		"01890000-agent-0000030000000000", "01890000-agen", "0189", "0189\x00", "b", "a000001-3f9c", "a000001-3f9b",
+	}
+	for _, id := range ids {
+		x.Set(id, []int64{8000, gib, gib, -1, -1})
+		if err := x.Check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := inOrder(x, cpus), slices.Sorted(slices.Values(ids)); !slices.Equal(got, want) {
+		t.Errorf("the order is %q, want %q", got, want)
+	}
+}
+
+func inOrder(x *rings.Index, kind rings.Kind) []offers.AgentID {
+	var out []offers.AgentID
+	for r := range x.Rings(kind) {
+		for id := range x.Agents(kind, r.Number) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
