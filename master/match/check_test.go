@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -67,7 +68,13 @@ func (b *bench) check() error {
 	if !slices.Equal(total, m.total) || !slices.Equal(free, m.free) {
 		return fmt.Errorf("total %v free %v, by the agents %v and %v", m.total, m.free, total, free)
 	}
+	pending := map[string]int{}
 	for id, f := range m.frameworks {
+		for _, d := range f.demands {
+			for _, by := range d.stopped {
+				pending[by]++
+			}
+		}
 		want := alloc[id]
 		if want == nil {
 			want = make([]int64, m.kinds.fair())
@@ -78,6 +85,9 @@ func (b *bench) check() error {
 		if err := m.checkDemands(f); err != nil {
 			return err
 		}
+	}
+	if !maps.Equal(pending, m.parked.pending) {
+		return fmt.Errorf("demands are stopped by %v, counted are %v", pending, m.parked.pending)
 	}
 	return m.fair.check(m.fair.root)
 }
@@ -93,6 +103,9 @@ func (m *Matcher) checkDemands(f *framework) error {
 		}
 		if d.at >= 0 && (d.shape != nil || d.quota) {
 			return fmt.Errorf("demand %s is active and parked", id)
+		}
+		if parked := d.shape != nil || d.quota; parked != (len(d.stopped) > 0) {
+			return fmt.Errorf("demand %s: parked is %v, stopped by %v", id, parked, d.stopped)
 		}
 		if d.wants() && d.at < 0 && d.shape == nil && !d.quota {
 			return fmt.Errorf("demand %s wants something and nobody knows", id)

@@ -33,10 +33,10 @@ type demand struct {
 	left  int // units not yet launched; counted demands only
 	out   int // units in outstanding offers and drafts
 
-	at      int    // in the owner's active heap, -1 outside
-	shape   *shape // set while parked for want of room
-	quota   bool   // parked for its role's quota
-	stopped string // the kind that stopped it, while parked
+	at      int      // in the owner's active heap, -1 outside
+	shape   *shape   // set while parked for want of room
+	quota   bool     // parked for its role's quota
+	stopped []string // the kinds that stopped it, while parked; to be read only
 
 	// What compile derived for the totals and roles of an epoch.
 	epoch    uint64

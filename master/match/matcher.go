@@ -170,7 +170,7 @@ func (m *Matcher) rebuild() {
 	}
 	for _, f := range m.frameworks {
 		for _, d := range f.demands {
-			d.at, d.shape = -1, nil
+			d.at, d.shape, d.stopped = -1, nil, nil
 			m.activate(d)
 		}
 	}

@@ -46,7 +46,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.endRefusals(now)
 	m.wakeParked()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
-	failed := map[string]string{} // shapes that nobody can be offered this turn, and why
+	failed := map[string][]string{} // shapes that nobody can be offered this turn, and why
 	r, before := Ready{}, m.counters.Decisions
 	for n := 0; ; n++ {
 		f := m.fair.next()
@@ -80,7 +80,7 @@ func (m *Matcher) Next() (time.Time, bool) {
 }
 
 // serve finds room for one unit of d, or parks it.
-func (m *Matcher) serve(d *demand, failed map[string]string) {
+func (m *Matcher) serve(d *demand, failed map[string][]string) {
 	m.compile(d)
 	if stopped, known := failed[d.key]; known {
 		m.park(d, stopped)
@@ -95,7 +95,7 @@ func (m *Matcher) serve(d *demand, failed map[string]string) {
 	case f.quota:
 		m.parkForQuota(d)
 	default:
-		stopped := m.stoppedBy(d)
+		stopped := m.stopped(d, f)
 		if !f.refused {
 			failed[d.key] = stopped
 		}
