@@ -56,6 +56,7 @@ func newFake(tb testing.TB, token string) *fake {
 		f.file(w, "status")
 		f.asked <- struct{}{}
 	})
+	mux.HandleFunc("GET /v1/explain", f.explain)
 	mux.HandleFunc("GET /v1/tasks/{id}/logs", f.logs)
 	mux.HandleFunc("GET /v1/events", f.events)
 	mux.HandleFunc("GET /v1/snapshot", func(w http.ResponseWriter, _ *http.Request) {
@@ -69,6 +70,20 @@ func newFake(tb testing.TB, token string) *fake {
 	f.Server = httptest.NewServer(f.admit(mux))
 	tb.Cleanup(f.Close)
 	return f
+}
+
+// explain finds room for two units of any wish but one for 1000 cpus, and lists
+// what waits where nothing is asked of.
+func (f *fake) explain(w http.ResponseWriter, r *http.Request) {
+	wish := r.FormValue("wish")
+	switch {
+	case wish == "" && r.FormValue("demand") == "":
+		f.file(w, "waiting")
+	case strings.Contains(wish, `"cpus":1000`), r.FormValue("demand") == "stuck":
+		f.file(w, "missed")
+	default:
+		f.file(w, "found")
+	}
 }
 
 // logs writes a first half, breaks off where it is asked for all of it, and
