@@ -48,6 +48,7 @@ type trailView struct {
 	Winner   *lookView    `json:"winner"`
 	Next     []lookView   `json:"next"`
 	Stopped  []string     `json:"stopped"`
+	Never    string       `json:"never"`
 }
 
 type lookView struct {
@@ -100,6 +101,9 @@ func drawExplanation(p *page, e explanationView) {
 }
 
 func (e *explanationView) draw(p *page, t *trailView) {
+	if t.Never != "" {
+		p.printf("It waits for an agent that is not there: %s\n", t.Never)
+	}
 	p.printf("%d of %s looked at, %d suited\n", t.LookedAt, plural(t.Agents, "agent"), t.Suited)
 	var rows []row
 	add := func(what string, l *lookView, why string) {

@@ -204,6 +204,7 @@ type shownTrail struct {
 	Winner   *shownLook    `json:"winner,omitempty"`
 	Next     []shownLook   `json:"next,omitempty"`
 	Stopped  []string      `json:"stopped,omitempty"`
+	Never    string        `json:"never,omitempty"`
 }
 
 type shownLook struct {
@@ -255,7 +256,7 @@ func (p *picture) showTrail(kind string, t *match.Trail) *shownTrail {
 	}
 	out := &shownTrail{
 		Agents: t.Agents, LookedAt: t.LookedAt, Suited: t.Suited, Looked: p.showLooks(kind, t.Looked),
-		Reasons: []shownReason{}, Next: p.showLooks(kind, t.Next), Stopped: t.Stopped,
+		Reasons: []shownReason{}, Next: p.showLooks(kind, t.Next), Stopped: t.Stopped, Never: t.Never,
 	}
 	if t.Winner != nil {
 		out.Winner = &p.showLooks(kind, []match.Look{*t.Winner})[0]

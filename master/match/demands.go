@@ -36,6 +36,7 @@ type demand struct {
 	at      int      // in the owner's active heap, -1 outside
 	shape   *shape   // set while parked for want of room
 	quota   bool     // parked for its role's quota
+	told    bool     // it was told to be hopeless
 	stopped []string // the kinds that stopped it, while parked; to be read only
 
 	// What compile derived for the totals and roles of an epoch.

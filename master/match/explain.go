@@ -45,6 +45,7 @@ type Trail struct {
 	Winner   *Look
 	Next     []Look   // who would win without the winner, then without both, and so on
 	Stopped  []string // the kinds that stopped it, see [View].Pending; none where somebody won
+	Never    string   // why nobody who is known could ever be taken, see [Hopeless]; "" where somebody could
 }
 
 // Look is one agent as a search saw it.
@@ -119,8 +120,11 @@ func (m *Matcher) ExplainStated(id offers.FrameworkID, demand offers.DemandID, m
 	if f == nil || f.demands[demand] == nil {
 		return Explanation{}, false
 	}
-	d := *f.demands[demand]
-	d.epoch = 0 // what it was compiled to is the other's
+	stands := f.demands[demand]
+	d, stopped := *stands, stands.stopped
+	d.epoch = 0                // what it was compiled to is the other's
+	m.parked.stop(stands, nil) // whose turn it is waits no more
+	defer m.parked.stop(stands, stopped)
 	units := 1
 	if d.counted() {
 		units = d.left - d.out
@@ -136,8 +140,9 @@ func (m *Matcher) explain(d *demand, units, most int) Explanation {
 	}
 	tries := min(units, maxExplained, max(1, maxLooks/max(1, len(m.agents))))
 	var undo []func()
-	grown := len(m.grown)
+	grown, searches := len(m.grown), d.placer.searches
 	defer func() {
+		d.placer.searches = searches
 		for _, back := range slices.Backward(undo) {
 			back()
 		}
@@ -147,6 +152,7 @@ func (m *Matcher) explain(d *demand, units, most int) Explanation {
 		m.grown = m.grown[:grown]
 	}()
 	for n := range tries {
+		d.placer.searches++ // as a turn counts them: some begin each at another agent
 		t, f := m.follow(d, n == 0, most)
 		if f.agent == nil {
 			e.Missing, e.Missed = units-n, m.retrace(d, t, most)
@@ -288,7 +294,7 @@ func (m *Matcher) trailOf(d *demand, f found, t *trail, most int) *Trail {
 		return cmp.Or(cmp.Compare(b.Agents, a.Agents), strings.Compare(a.Code, b.Code), strings.Compare(a.What, b.What))
 	})
 	if f.agent == nil {
-		out.Stopped = m.stopped(d, f)
+		out.Stopped, out.Never = m.stopped(d, f), m.never(d)
 		return out
 	}
 	winner := m.look(d, t, f.agent, nil)

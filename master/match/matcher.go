@@ -43,6 +43,8 @@ type Matcher struct {
 	epoch      uint64           // counts changes of total and of roles
 	largest    map[string]int64 // capacity of the largest device by class; nil: to be found out
 	largestOf  uint64           // the epoch of largest
+	makes      [][]int64        // what the known agents have in all, by column, each once; see never
+	makesOf    uint64           // the epoch of makes
 	placers    map[offers.Placement]*placer
 	learner    learner // nil until a demand is to be placed by one
 	search     search
@@ -53,6 +55,7 @@ type Matcher struct {
 	drafts   drafts
 	demands  uint64 // ever stated, to order them by age
 	rescinds []Rescind
+	hopeless []Hopeless
 	counters Counters
 	fairTmp  []int64 // scratch of charge and count
 	planTmp  []int64 // scratch of enforceLimit

@@ -21,6 +21,8 @@ type parked struct {
 type shape struct {
 	need    []int64
 	demands map[*demand]struct{}
+	never   string // why no known agent could ever take one
+	neverOf uint64 // the epoch of never
 }
 
 func newParked() parked {
@@ -38,6 +40,13 @@ func (m *Matcher) park(d *demand, stopped []string) {
 	s.demands[d] = struct{}{}
 	d.shape = s
 	m.parked.stop(d, stopped)
+	if s.neverOf != m.epoch {
+		s.never, s.neverOf = m.never(d), m.epoch
+	}
+	if s.never != "" && !d.told {
+		d.told = true
+		m.hopeless = append(m.hopeless, Hopeless{d.owner.id, d.spec.ID, stopped, s.never})
+	}
 }
 
 // parkForQuota takes a demand out of the turn until a quota moves.

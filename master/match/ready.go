@@ -11,6 +11,7 @@ import (
 type Ready struct {
 	Offers   []*offers.Offer // issued; to be read only, and only before the next call
 	Rescinds []Rescind
+	Hopeless []Hopeless // each demand once
 	// More says that there is more to decide: the turn was cut to keep the
 	// loop responsive.
 	More     bool
@@ -65,6 +66,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	}
 	m.drafts = drafts{}
 	r.Rescinds, m.rescinds = m.rescinds, nil
+	r.Hopeless, m.hopeless = m.hopeless, nil
 	r.Searches = m.counters.Decisions - before
 	return r
 }
