@@ -71,7 +71,7 @@ func wishFlags(role string) []cli.Flag {
 		&cli.StringFlag{Name: "count", Usage: "`NUMBER` of tasks", Value: "1"},
 		&cli.StringFlag{Name: "role", Usage: role, Value: "default"},
 		&cli.StringFlag{Name: "placement", Usage: "`STRATEGY` that chooses the agent", DefaultText: "the role's"},
-		&cli.StringSliceFlag{Name: "constraint", Usage: "`CONDITION` on the agent, such as 'rack==r1' or 'host~web.*'; repeatable"},
+		&cli.StringSliceFlag{Name: "constraint", Usage: "`CONDITION` on the agent, such as 'rack==r1' or 'host~web.*', or limit, such as 'distinct agent'; repeatable"},
 	}
 }
 

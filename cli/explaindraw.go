@@ -159,6 +159,8 @@ func (r *reasonView) String() string {
 		return "has " + r.atMost("free")
 	case "constraint":
 		return "not " + r.What
+	case "limit":
+		return r.What + " is reached there"
 	case "ports":
 		return "has not all the ports free"
 	case "devices":

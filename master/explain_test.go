@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,5 +94,55 @@ func TestMasterExplains(t *testing.T) {
 	fetch(t, m, "/v1/status", &status)
 	if status.Pending["cpus"] != 1 || status.Pending["npu"] != 1 {
 		t.Errorf("pending %v", status.Pending)
+	}
+}
+
+// TestMasterHoldsConstraints: every operator and limit, over real connections.
+func TestMasterHoldsConstraints(t *testing.T) {
+	m := runMaster(t, masterConfig(t, "m1"))
+	<-m.Ready()
+	for i, attributes := range []map[string]string{{"rack": "r1", "cores": "8"}, {"rack": "r1", "cores": "16"}, {"rack": "r2", "cores": "many"}, nil} {
+		a := dial(t, m, wire.AgentPath, wire.AgentProtocol, wire.ToAgent)
+		a.send(&wire.RegisterAgent{Agent: offers.Agent{
+			Name: fmt.Sprint("a", i), Host: fmt.Sprint("web", i), Attributes: attributes, Total: offers.Inventory{Amounts: offers.Amounts{offers.CPUs: 10_000}},
+		}}, "")
+		expect[*wire.AgentRegistered](a)
+	}
+	f := dial(t, m, wire.FrameworkPath, wire.FrameworkProtocol, wire.ToFramework)
+	f.send(&wire.Register{Framework: wire.FrameworkInfo{Name: "batch"}}, "")
+	expect[*wire.Registered](f)
+	for i, c := range []struct{ constraints, want string }{
+		{`"name==a2"`, "a2"},
+		{`"rack!=r1","name!=a2"`, "a3"},
+		{`"rack in r2, r3"`, "a2"},
+		{`"host~web[^012]"`, "a3"},
+		{`"cores>8"`, "a1"},
+		{`"cores<=8"`, "a0"},
+		{`"distinct rack"`, "a0 a2"},
+		{`"distinct agent","rack==r1"`, "a0 a1"},
+		{`"at most 2 per rack","rack==r1"`, "a0 a0"},
+	} {
+		id := offers.DemandID(fmt.Sprint("d", i))
+		f.demand(fmt.Sprintf(`{"id":%q,"count":3,"resources":{"cpus":0.1},"constraints":[%s]}`, id, c.constraints))
+		var got []string
+		for _, o := range expect[*wire.OffersMessage](f).Offers {
+			for range o.Resources.Amounts[offers.CPUs] / 100 {
+				got = append(got, o.Agent.Name)
+			}
+		}
+		slices.Sort(got)
+		want := c.want
+		if !strings.Contains(want, " ") {
+			want = strings.Join([]string{want, want, want}, " ")
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: offered %v, want %s", c.constraints, got, want)
+		}
+		f.demand(fmt.Sprintf(`{"id":%q,"count":0}`, id))
+		expect[*wire.Rescind](f)
+	}
+	f.demand(`{"id":"bad","count":1,"resources":{"cpus":1},"constraints":["at most 0 per rack"]}`)
+	if e := expect[*wire.ErrorMessage](f); e.Code != offers.BadDemand || !strings.Contains(e.Message, "is no limit") {
+		t.Errorf("told %+v", e)
 	}
 }

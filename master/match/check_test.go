@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -98,6 +99,9 @@ func (m *Matcher) checkDemands(f *framework) error {
 		out[o.Demand] += o.Units
 	}
 	for id, d := range f.demands {
+		if err := m.checkSpread(d); err != nil {
+			return err
+		}
 		if d.counted() && (d.out != out[id] || d.out > d.left) {
 			return fmt.Errorf("demand %s: %d units out by its count, %d by the book, %d left", id, d.out, out[id], d.left)
 		}
@@ -121,6 +125,28 @@ func (m *Matcher) checkDemands(f *framework) error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// checkSpread counts a demand's units anew.
+func (m *Matcher) checkSpread(d *demand) error {
+	fresh := newSpread(&d.spec)
+	if fresh == nil {
+		return nil
+	}
+	for _, o := range m.book.OfFramework(d.owner.id) {
+		if o.Demand == d.spec.ID {
+			fresh.add(m.agents[o.Agent], o.Units)
+		}
+	}
+	for ref, t := range m.tasks {
+		if ref.Framework == d.owner.id && t.demand == d.spec.ID {
+			fresh.add(t.agent, 1)
+		}
+	}
+	if !maps.Equal(fresh.units, d.spread.units) || !reflect.DeepEqual(fresh.together, d.spread.together) {
+		return fmt.Errorf("demand %s: its units are counted as %v, there are %v", d.spec.ID, d.spread.together, fresh.together)
 	}
 	return nil
 }

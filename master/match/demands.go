@@ -19,6 +19,7 @@ type framework struct {
 	demands    map[offers.DemandID]*demand
 	active     demandHeap // demands to serve, eldest first
 	refused    map[offers.AgentID][]refusal
+	launched   map[offers.DemandID]*task // the latest that lives of those launched for a demand, which has the others behind it
 }
 
 // demand is one standing wish.
@@ -36,6 +37,7 @@ type demand struct {
 	at      int      // in the owner's active heap, -1 outside
 	shape   *shape   // set while parked for want of room
 	quota   bool     // parked for its role's quota
+	spread  *spread  // where its units are; nil where it has no limits
 	told    bool     // it was told to be hopeless
 	stopped []string // the kinds that stopped it, while parked; to be read only
 
@@ -62,7 +64,7 @@ func (m *Matcher) FrameworkKnown(rec *state.Framework) {
 	if m.frameworks[rec.ID] != nil {
 		return
 	}
-	f := &framework{id: rec.ID, role: rec.Role, demands: map[offers.DemandID]*demand{}, refused: map[offers.AgentID][]refusal{}}
+	f := &framework{id: rec.ID, role: rec.Role, demands: map[offers.DemandID]*demand{}, refused: map[offers.AgentID][]refusal{}, launched: map[offers.DemandID]*task{}}
 	f.node = m.fair.enter(f.role, string(f.id), f)
 	m.frameworks[f.id] = f
 }
@@ -117,7 +119,10 @@ func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
 		return
 	}
 	m.demands++
-	d := &demand{spec: spec, owner: f, age: m.demands, at: -1, key: shapeKey(&spec)}
+	d := &demand{spec: spec, owner: f, age: m.demands, at: -1, key: shapeKey(&spec), spread: m.spreadOut(f, &spec)}
+	if d.spread != nil {
+		d.key += "\n" + string(f.id) + "\n" + string(spec.ID) // no agent suits another like it
+	}
 	if d.counted() {
 		d.left = *spec.Count
 	}

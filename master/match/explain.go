@@ -69,6 +69,7 @@ const (
 	AgainstTooSmall   = "too_small"   // What: the kind of which it has less in all than is asked
 	AgainstShort      = "short"       // What: the kind of which it has less free than is asked
 	AgainstConstraint = "constraint"  // What: the first that it does not meet
+	AgainstLimit      = "limit"       // What: the limit that one more unit there would pass
 	AgainstPorts      = "ports"       // it has not all the ports free
 	AgainstDevices    = "devices"     // no devices of it fit together what is asked of them
 	AgainstQuota      = "quota"       // a limit, or what is held back for other roles, stands against it
@@ -105,7 +106,7 @@ func (m *Matcher) Explain(id offers.FrameworkID, role offers.Role, spec offers.D
 			m.fair.prune(f.node)
 		}()
 	}
-	d := &demand{spec: spec, owner: f, at: -1}
+	d := &demand{spec: spec, owner: f, at: -1, spread: m.spreadOut(f, &spec)}
 	units := 1
 	if d.counted() {
 		units = *spec.Count
@@ -211,6 +212,9 @@ func (m *Matcher) rehearse(d *demand, f found) (undo func()) {
 			m.fair.allocate(d.owner.node, take, false)
 		}
 		m.moved(f.agent)
+		if d.counted() {
+			d.spread.add(f.agent, int(sign))
+		}
 	}
 	if err := f.agent.room.Take(f.holding); err != nil {
 		panic("match: found room that is not there: " + err.Error())
@@ -257,6 +261,7 @@ type objection uint8
 const (
 	nothing objection = iota
 	byConstraint
+	byLimit
 	byPorts
 	byDevices
 	byQuota
@@ -348,6 +353,8 @@ func (m *Matcher) objectionOf(d *demand, a *agent, by objection) *Against {
 				return &Against{AgainstConstraint, c.String()}
 			}
 		}
+	case byLimit:
+		return &Against{AgainstLimit, d.spread.limits[d.spread.full(a)].String()}
 	case byPorts:
 		return &Against{Code: AgainstPorts}
 	case byDevices:

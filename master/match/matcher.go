@@ -86,6 +86,10 @@ type task struct {
 	agent   *agent
 	holding offers.Holding
 	heard   bool // its agent has taken the launch
+
+	// Of the same framework for the same demand, see framework.launched.
+	demand        offers.DemandID
+	sooner, later *task
 }
 
 // New builds the matcher of a term from what is replicated: all agents, not
@@ -132,7 +136,7 @@ func (m *Matcher) adopt(t *state.Task) {
 	if a == nil || m.tasks[t.Ref()] != nil {
 		return
 	}
-	m.placeTask(a, t.Ref(), t.Holding, a.room.Claim)
+	m.placeTask(a, t.Ref(), t.Demand, t.Holding, a.room.Claim)
 }
 
 // rebuild makes everything that depends on the set of kinds anew.
@@ -200,9 +204,13 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 	default:
 		m.rescind(m.book.OfAgent(rec.ID), "agent_changed")
 		m.unplace(a)
+		moved := !maps.Equal(a.info.Attributes, rec.Attributes) || a.info.Host != rec.Host
 		a.info, a.room = rec, offers.NewRoom(rec.Total)
 		for _, t := range a.tasks {
 			a.room.Claim(t.holding)
+		}
+		if moved {
+			m.spreadAgain()
 		}
 		m.fit(a)
 		m.withhold(a)
@@ -256,6 +264,9 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 	}
 	delete(m.tasks, ref)
 	delete(t.agent.tasks, ref)
+	if f := m.frameworks[ref.Framework]; f != nil {
+		m.leave(f, t)
+	}
 	t.agent.room.Give(t.holding)
 	m.charge(ref.Framework, t.agent, &t.holding, -1, false)
 	if t.agent.use != nil && len(t.holding.Devices) > 0 {
@@ -268,9 +279,12 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 func (m *Matcher) Holds(ref offers.TaskRef) bool { return m.tasks[ref] != nil }
 
 // placeTask enters a task; claim takes its room.
-func (m *Matcher) placeTask(a *agent, ref offers.TaskRef, h offers.Holding, claim func(offers.Holding)) {
-	t := &task{ref: ref, agent: a, holding: h}
+func (m *Matcher) placeTask(a *agent, ref offers.TaskRef, demand offers.DemandID, h offers.Holding, claim func(offers.Holding)) {
+	t := &task{ref: ref, agent: a, holding: h, demand: demand}
 	m.tasks[ref], a.tasks[ref] = t, t
+	if f := m.frameworks[ref.Framework]; f != nil {
+		f.enter(t)
+	}
 	claim(h)
 	m.charge(ref.Framework, a, &t.holding, 1, false)
 	m.moved(a)

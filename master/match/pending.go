@@ -12,6 +12,7 @@ import (
 const (
 	stopQuota      = "quota"      // a limit, or what is held back for other roles
 	stopConstraint = "constraint" // no agent with room meets its constraints
+	stopLimit      = "limit"      // its limits leave no agent with room
 	stopPorts      = "ports"      // no agent with room has all its ports free
 	stopRefused    = "refused"    // its framework declined the room that there is
 )
@@ -86,7 +87,7 @@ func (m *Matcher) stoppedBy(d *demand, f found) []string {
 	for _, by := range []struct {
 		objection
 		name string
-	}{{byConstraint, stopConstraint}, {byPorts, stopPorts}, {byRefusal, stopRefused}} {
+	}{{byConstraint, stopConstraint}, {byLimit, stopLimit}, {byPorts, stopPorts}, {byRefusal, stopRefused}} {
 		if f.met&(1<<by.objection) != 0 {
 			out = append(out, by.name)
 		}

@@ -121,6 +121,7 @@ func (m *Matcher) hold(d *demand, f found) {
 	o.Unit = d.spec.Resources
 	o.Units++
 	d.out++
+	d.spread.add(f.agent, 1)
 	if !d.wants() {
 		m.rest(d)
 	}
@@ -166,6 +167,7 @@ func (m *Matcher) release(o *offers.Offer) {
 	m.moved(a)
 	if d := m.demandOf(o); d != nil {
 		d.out -= o.Units
+		d.spread.add(a, -o.Units)
 		m.activate(d)
 	}
 }

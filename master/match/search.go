@@ -93,6 +93,8 @@ func (s *search) against(a *agent) objection {
 	switch {
 	case !meets(d, a):
 		return byConstraint
+	case d.spread.full(a) >= 0:
+		return byLimit
 	case len(d.spec.Resources.Ports) > 0 && !d.spec.Resources.Ports.Within(a.room.FreePorts()):
 		return byPorts
 	}
