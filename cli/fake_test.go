@@ -56,6 +56,7 @@ func newFake(tb testing.TB, token string) *fake {
 		f.file(w, "status")
 		f.asked <- struct{}{}
 	})
+	mux.HandleFunc("GET /v1/explain", f.explain)
 	mux.HandleFunc("GET /v1/tasks/{id}/logs", f.logs)
 	mux.HandleFunc("GET /v1/tasks/{id}/files/{path...}", sandboxFile)
 	mux.HandleFunc("GET /v1/events", f.events)
@@ -91,6 +92,20 @@ func sandboxFile(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprintf(w, `{"error":{"code":"unknown_task","message":"there is no file %s in the sandbox of task %s"}}`, path, r.PathValue("id"))
+	}
+}
+
+// explain finds room for two units of any wish but one for 1000 cpus, and lists
+// what waits where nothing is asked of.
+func (f *fake) explain(w http.ResponseWriter, r *http.Request) {
+	wish := r.FormValue("wish")
+	switch {
+	case wish == "" && r.FormValue("demand") == "":
+		f.file(w, "waiting")
+	case strings.Contains(wish, `"cpus":1000`), r.FormValue("demand") == "stuck":
+		f.file(w, "missed")
+	default:
+		f.file(w, "found")
 	}
 }
 

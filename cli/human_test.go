@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 func TestSizes(t *testing.T) {
@@ -44,28 +42,27 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-func TestWhyWaiting(t *testing.T) {
-	agents := func(text string) (list []agentView) {
-		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			t.Fatal(err)
-		}
-		return list
-	}
-	two := `[{"state": "active", "total": {"cpus": 4, "mem": 1073741824}, "devices": {"gpu": {"ids": ["g0"]}}},
-		{"state": "unreachable", "total": {"cpus": 64, "mem": 1073741824}}]`
-	for _, c := range []struct{ agents, wish, want string }{
-		{`[]`, `{"cpus": 1}`, "no agent is active"},
-		{two, `{"cpus": 5}`, "no agent has 5 cpus; the largest has 4"},
-		{two, `{"mem": "2GiB"}`, "no agent has 2GiB mem; the largest has 1GiB"},
-		{two, `{"devices": {"gpu": {"count": 2}}}`, "no agent has 2 gpu; the largest has 1"},
-		{two, `{"cpus": 4}`, "the agents are full"},
+func TestWhyNoRoom(t *testing.T) {
+	for trail, want := range map[string]string{
+		`{"agents": 0}`: "no agent is known; see ringmaster agents",
+		`{"agents": 3, "reasons": [{"code": "too_small", "what": "cpus", "agents": 2, "asked": 5, "most": 4.5}, {"code": "state", "what": "away", "agents": 1}]}`: "2 of 3 agents: has at most 4.5 cpus in all, 5 are asked; 1 of 3 agents: has no connection to the leader",
+		`{"agents": 1, "reasons": [{"code": "short", "what": "gpu.slice", "agents": 1, "asked": 2147483648, "most": 1073741824}]}`:                                "1 of 1 agent: has at most 1GiB gpu.slice free, 2GiB are asked",
+		`{"agents": 1, "reasons": [{"code": "short", "what": "gpu", "agents": 1, "asked": 1, "most": 0}]}`:                                                        "1 of 1 agent: has at most 0 gpu free, 1 is asked",
+		`{"agents": 1, "reasons": [{"code": "too_small", "what": "npu", "agents": 1}]}`:                                                                           "1 of 1 agent: has not enough npu in all",
+		`{"agents": 1, "reasons": [{"code": "constraint", "what": "rack==r1", "agents": 1}]}`:                                                                     "1 of 1 agent: not rack==r1",
+		`{"agents": 1, "reasons": [{"code": "devices", "what": "gpu", "agents": 1}]}`:                                                                             "1 of 1 agent: has not the gpu free that are asked together",
+		`{"agents": 1, "reasons": [{"code": "limit", "what": "distinct agent", "agents": 1}]}`:                                                                    "1 of 1 agent: distinct agent is reached there",
+		`{"agents": 1, "reasons": [{"code": "ports", "agents": 1}]}`:                                                                                              "1 of 1 agent: has not all the ports free",
+		`{"agents": 1, "reasons": [{"code": "quota", "agents": 1}]}`:                                                                                              "1 of 1 agent: a quota stands against it; see ringmaster roles",
+		`{"agents": 1, "reasons": [{"code": "refused", "agents": 1}]}`:                                                                                            "1 of 1 agent: its framework declined it lately",
+		`{"agents": 1, "reasons": [{"code": "of", "what": "later", "agents": 1}]}`:                                                                                "1 of 1 agent: of later",
 	} {
-		var wish offers.Resources
-		if err := json.Unmarshal([]byte(c.wish), &wish); err != nil {
+		var v trailView
+		if err := json.Unmarshal([]byte(trail), &v); err != nil {
 			t.Fatal(err)
 		}
-		if got := reason(agents(c.agents), wish, false); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s, want %s", c.wish, got, c.want)
+		if got := v.shortage(); got != want {
+			t.Errorf("%s: %s, want %s", trail, got, want)
 		}
 	}
 }

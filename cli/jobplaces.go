@@ -2,53 +2,39 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
-	"time"
 
-	"github.com/ringmaster-project/ringmaster/framework"
 	"github.com/ringmaster-project/ringmaster/framework/jobs/spec"
-	"github.com/ringmaster-project/ringmaster/offers"
-	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-// planPatience is how long a plan waits for room, from the last that came.
-const planPatience = time.Second
-
-// drawPlaces asks the masters for the room of each part of a job, shows where
-// it is, and gives it back.
+// drawPlaces asks the masters where the instances of each part of a job would
+// go, and shows it.
 func drawPlaces(ctx context.Context, cl *client, p *page, have *jobDetail, j *spec.Job) (placed bool, err error) {
 	role, err := cl.jobsRole(ctx)
 	if err != nil {
 		return false, err
 	}
-	soon := offers.Duration(10 * time.Second)
-	fw, err := framework.Connect(ctx, framework.Config{
-		Masters: cl.masters, Door: cl.door, Info: wire.FrameworkInfo{Name: "plan " + j.Name, Role: role, FailoverTimeout: &soon},
-	})
-	if err != nil {
-		return false, err
-	}
 	placed = true
-	for i, w := range parts(j) {
+	for _, w := range parts(j) {
 		n := toPlace(have, j, w)
-		var places []wire.Offer
-		if places, err = roomFor(ctx, fw, w.Work, i, n); err != nil {
-			break
+		if n == 0 {
+			p.printf("\nnothing of it would be launched now\n")
+			continue
 		}
-		if left := drawPart(p, w, places, n); left > 0 {
+		e, err := cl.explainWish(ctx, role, wishOf(w.Work, n))
+		if err != nil {
+			return false, err
+		}
+		drawPart(p, w, &e)
+		if e.Missing > 0 {
 			placed = false
-			why := "the others take what there is"
-			if left == n {
-				why = cl.shortageOf(ctx, w.Work)
-			}
-			p.printf("%s no room now: %s\n", getNo(left), why)
+			p.printf("%s no room now: %s\n", getNo(e.Missing), e.Missed.shortage())
+		}
+		if e.Untried > 0 {
+			p.printf("%s more were not tried\n", plural(e.Untried, "instance"))
 		}
 	}
-	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	return placed, errors.Join(err, fw.Teardown(bye))
+	return placed, nil
 }
 
 func getNo(n int) string {
@@ -58,79 +44,27 @@ func getNo(n int) string {
 	return fmt.Sprintf("%d instances get", n)
 }
 
-// roomFor returns offers for n instances, or as many as come within a while.
-func roomFor(ctx context.Context, fw *framework.Client, w *spec.Work, part, n int) ([]wire.Offer, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	id := offers.DemandID(fmt.Sprintf("plan.%d", part))
-	err := fw.Demand(offers.Demand{ID: id, Resources: w.Asks(), Count: &n, Constraints: w.Constraints, Placement: w.Placement, DevicePolicy: w.DevicePolicy})
-	if err != nil {
-		return nil, err
-	}
-	defer fw.Withdraw(id)
-	var found []wire.Offer
-	for units := 0; units < n; {
-		within, cancel := context.WithTimeout(ctx, planPatience)
-		e, err := fw.Next(within)
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			return found, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		switch e := e.(type) {
-		case framework.Offered:
-			for _, o := range e.Offers {
-				if o.DemandID == id {
-					found = append(found, o)
-					units += max(1, framework.Units(o.Resources, w.Asks()))
-				}
-			}
-		case framework.Refused:
-			return nil, e.Err
-		}
-	}
-	return found, nil
-}
-
-// drawPart shows where the instances of a part would go, and returns how many
-// have no place.
-func drawPart(p *page, w part, places []wire.Offer, n int) (left int) {
-	if n == 0 {
-		p.printf("\nnothing of it would be launched now\n")
-		return 0
-	}
+// drawPart shows where the instances of a part would go.
+func drawPart(p *page, w part, e *explanationView) {
 	name := ""
 	if w.step != "" {
 		name = w.step + "."
 	}
 	var rows []row
 	at := 0
-	for _, o := range places {
-		units := min(max(1, framework.Units(o.Resources, w.Asks())), n-at)
+	for _, place := range e.Places {
 		which := fmt.Sprintf("%s%d", name, at)
-		if units > 1 {
-			which += fmt.Sprintf("-%d", at+units-1)
+		if place.Units > 1 {
+			which += fmt.Sprintf("-%d", at+place.Units-1)
 		}
-		at += units
-		rows = append(rows, row{which, o.Agent.Name, o.Agent.Host, ringText(o.Ring)})
+		at += place.Units
+		rows = append(rows, row{which, place.Agent.Name, place.Agent.Host, fmt.Sprintf("%s, in ring %d of %s", e.Prefers, place.Ring.Index, place.Ring.Resource)})
 	}
 	if len(rows) > 0 {
 		p.printf("\n")
 		p.table(row{"INSTANCE", "AGENT", "HOST", "WHY"}, rows)
 	}
-	if rest := w.Instances() - n; rest > 0 && w.Parallelism > 0 {
+	if rest := w.Instances() - e.Units; rest > 0 && w.Parallelism > 0 {
 		p.printf("%s more when others have ended\n", plural(rest, "instance"))
 	}
-	return n - at
-}
-
-// ringText says by which ring an agent was found.
-func ringText(r *offers.RingRef) string {
-	if r == nil {
-		return ""
-	}
-	return fmt.Sprintf("the closest fit in ring %d of %s", r.Index, strings.TrimSpace(r.Resource))
 }

@@ -21,8 +21,8 @@ func jobPlanCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plan", Usage: "what running a job file would change, and where its instances would go", ArgsUsage: "FILE",
 		Description: examples("ringmaster job plan web.yaml") +
-			"\n\nThe masters themselves choose the places: it asks them for the room as job run would, and gives it" +
-			"\nback. It exits with 1 when not all instances would have room now.",
+			"\n\nThe masters themselves find the places, by what decides in them, and nobody is offered anything for it." +
+			"\nIt exits with 1 when not all instances would have room now.",
 		Flags: clientFlags(),
 		Action: aboutJobFile(func(c *cli.Context, cl *client, j *spec.Job) error {
 			p := newPage(c)

@@ -120,14 +120,16 @@ func (k *ringsView) span(from json.Number, to *json.Number) string {
 	return k.amount(from) + " to " + k.amount(*to)
 }
 
-// amount writes sizes for people; cores and numbers of devices are as they are.
-func (k *ringsView) amount(n json.Number) string {
+func (k *ringsView) amount(n json.Number) string { return kindAmount(k.Name, n) }
+
+// kindAmount writes sizes for people; cores and numbers of devices are as they are.
+func kindAmount(kind string, n json.Number) string {
 	bytes, err := n.Int64()
-	sized := k.Name == "mem" || k.Name == "disk" || strings.HasSuffix(k.Name, ".slice")
+	sized := kind == "mem" || kind == "disk" || strings.HasSuffix(kind, ".slice")
 	switch {
 	case err == nil && sized:
 		return size(bytes)
-	case err == nil && k.Name == "bandwidth":
+	case err == nil && kind == "bandwidth":
 		return bits(bytes)
 	}
 	return string(n)

@@ -28,26 +28,17 @@ func runCommand() *cli.Command {
 			"\n\nIt exits with the command's exit code (128+n for signal n; of several tasks, that of the first" +
 			"\nthat failed). Ctrl-C kills it. With --detach it prints FRAMEWORK:TASK and leaves: the framework" +
 			"\nstays, without a connection, for a year or until ringmaster teardown.",
-		Flags: clientFlags(
-			&cli.StringFlag{Name: "cpus", Usage: "`CORES` for each task, at most three decimals", Value: "1"},
-			&cli.StringFlag{Name: "mem", Usage: "`SIZE` of memory, also its limit; 0 asks for none and sets no limit", Value: "128MiB"},
-			&cli.StringFlag{Name: "disk", Usage: "`SIZE` of disk", DefaultText: "none"},
-			&cli.StringFlag{Name: "gpu", Usage: "`NUMBER` of whole GPUs, or with --gpu-mem of GPUs with a slice", DefaultText: "none"},
-			&cli.StringFlag{Name: "gpu-mem", Usage: "`SIZE` of a slice of one GPU's memory", DefaultText: "none"},
-			&cli.StringFlag{Name: "count", Usage: "`NUMBER` of tasks", Value: "1"},
+		Flags: clientFlags(append(wishFlags("`ROLE` that it counts for"),
 			&cli.StringFlag{Name: "name", Usage: "`NAME` of the task", DefaultText: "the command's"},
-			&cli.StringFlag{Name: "role", Usage: "`ROLE` that it counts for", Value: "default"},
 			&cli.StringFlag{Name: "image", Usage: "`IMAGE` of a container that it runs in, with ARGV as its arguments; on agents with docker=true", DefaultText: "none"},
 			&cli.StringFlag{Name: "pull", Usage: "when the image is fetched: missing, always or never", Value: "missing"},
 			&cli.StringFlag{Name: "network", Usage: "`NETWORK` of the container: bridge, host, none or a name", Value: "bridge"},
 			&cli.StringFlag{Name: "entrypoint", Usage: "`PROGRAM` of the container", DefaultText: "the image's"},
 			&cli.StringSliceFlag{Name: "env", Usage: "`K=V` for its environment, or K to pass ours on; repeatable"},
-			&cli.StringFlag{Name: "placement", Usage: "`STRATEGY` that chooses the agent", DefaultText: "the role's"},
-			&cli.StringSliceFlag{Name: "constraint", Usage: "`CONDITION` on the agent, such as 'rack==r1' or 'host~web.*'; repeatable"},
 			&cli.StringFlag{Name: "user", Usage: "`USER` it runs as", DefaultText: "the agent's"},
 			&cli.StringFlag{Name: "max-runtime", Usage: "`TIME` after which it is killed", DefaultText: "none"},
 			&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the tasks' ids and leave them running"},
-		),
+		)...),
 		Action: func(c *cli.Context) error {
 			j, err := readJob(c)
 			if err != nil {
@@ -78,27 +69,17 @@ func readJob(c *cli.Context) (*job, error) {
 	if err := wantArgs(c, least, -1); err != nil {
 		return nil, err
 	}
-	j := &job{role: offers.Role(c.String("role")), detach: c.Bool("detach"), name: c.String("name")}
+	j := &job{detach: c.Bool("detach"), name: c.String("name")}
 	if j.name == "" {
 		j.name = filepath.Base(cmp.Or(c.Args().First(), imageName(c.String("image"))))
 	}
 	var err error
-	if j.count, err = wholeNumber(c.String("count")); err != nil || j.count < 1 || j.count > maxRunCount {
-		return nil, usagef("--count %s: it is a number from 1 to %d", c.String("count"), maxRunCount)
+	if j.demand, j.role, err = readWish(c, "run"); err != nil {
+		return nil, err
 	}
-	if err := j.role.Validate(); err != nil {
-		return nil, usagef("--role: %w", err)
-	}
-	if j.task, err = readTask(c, j.name); err != nil {
+	j.count = *j.demand.Count
+	if j.task, err = readTask(c, j.name, j.demand.Resources); err != nil {
 		return nil, usageError{err}
-	}
-	j.demand = offers.Demand{ID: "run", Resources: j.task.Resources, Count: &j.count, Placement: offers.Placement(c.String("placement"))}
-	for _, text := range c.StringSlice("constraint") {
-		condition, err := offers.ParseConstraint(text)
-		if err != nil {
-			return nil, usagef("--constraint: %w", err)
-		}
-		j.demand.Constraints = append(j.demand.Constraints, condition)
 	}
 	if j.task.Container != nil {
 		// Another agent would reject it.
@@ -108,21 +89,12 @@ func readJob(c *cli.Context) (*job, error) {
 		}
 		j.demand.Constraints = append(j.demand.Constraints, condition)
 	}
-	if err := j.demand.Placement.Validate(); err != nil {
-		return nil, usagef("--placement: %w", err)
-	}
-	if err := j.demand.Validate(); err != nil {
-		return nil, usageError{errors.New(strings.TrimPrefix(err.Error(), `demand "run": `))}
-	}
 	return j, nil
 }
 
-func readTask(c *cli.Context, name string) (offers.Task, error) {
-	t := offers.Task{Name: name, Command: &offers.Command{Argv: c.Args().Slice(), User: c.String("user")}}
+func readTask(c *cli.Context, name string, r offers.Resources) (offers.Task, error) {
+	t := offers.Task{Name: name, Resources: r, Command: &offers.Command{Argv: c.Args().Slice(), User: c.String("user")}}
 	var err error
-	if t.Resources, err = readAmounts(c); err != nil {
-		return t, err
-	}
 	if t.MaxRuntime, err = durationFlag(c, "max-runtime"); err != nil {
 		return t, err
 	}

@@ -14,6 +14,7 @@
 //	Rescinded    offers taken back
 //	Disconnected the leader is away; offers are gone, tasks go on
 //	Reconnected  a leader is there again; demands have been stated to it
+//	Waits        a demand that no agent could ever meet
 //	Refused      an error about one request
 //
 // Asking for the next event acknowledges the update before it. A program that

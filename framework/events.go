@@ -16,6 +16,7 @@ type (
 	Reconciled   = session.Reconciled   // the end of the answers to Reconcile
 	Disconnected = session.Disconnected // the leader is away, offers are gone
 	Reconnected  = session.Reconnected  // a leader is there again
+	Waits        = session.Waits        // a demand that no agent could ever meet
 	Refused      = session.Refused      // an error about one request
 )
 

@@ -30,6 +30,7 @@ const electionHold = 2 * time.Second
 type leading interface {
 	picture(context.Context) (*picture, error)
 	state(context.Context) (*state.State, error)
+	explain(context.Context, question) (answered, error)
 	command(context.Context, ...state.Command) ([]state.Result, error)
 	restore(context.Context, *state.State) error
 	begun() <-chan struct{}
@@ -107,6 +108,7 @@ func (a *api) build() {
 		"GET /v1/offers":          {action: door.Read, serve: a.read(a.listOffers)},
 		"GET /v1/rings":           {action: door.Read, serve: a.read(a.listRings)},
 		"GET /v1/roles":           {action: door.Read, serve: a.read(a.listRoles)},
+		"GET /v1/explain":         {action: door.Read, serve: a.explain},
 		"GET /v1/events":          {action: door.Read, serve: a.events},
 
 		"GET /v1/tasks/{id}/logs":            {action: door.Sandbox, target: "id", serve: a.taskLogs},

@@ -31,6 +31,7 @@ type scene struct {
 	*api
 	server *httptest.Server
 	shown  *picture
+	core   *lead.Core      // what explanations are of
 	orders []state.Command // what operators committed
 
 	moving   sync.Mutex
@@ -67,6 +68,9 @@ func newScene(t testing.TB, token string) *scene {
 
 func (s *scene) picture(context.Context) (*picture, error)   { return s.shown, nil }
 func (s *scene) state(context.Context) (*state.State, error) { return s.shown.State, nil }
+func (s *scene) explain(_ context.Context, q question) (answered, error) {
+	return q.ask(lead.New(lead.Config{}, s.shown.State, dawn), s.shown.State), s.refused
+}
 func (s *scene) command(_ context.Context, c ...state.Command) ([]state.Result, error) {
 	s.orders = append(s.orders, c...)
 	next, results := s.shown.State.Apply(c)

@@ -3,6 +3,7 @@ package offers
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,6 +17,15 @@ import (
 //
 // A regular expression must match the whole value and runs in linear time. An
 // agent without the attribute meets only !=. The zero value is invalid.
+//
+// Or it is a limit on where the units of one demand are together:
+//
+//	distinct agent   distinct rack   at most 2 per agent   at most 10 per zone
+//
+// distinct is at most 1; agent is the agent itself. What counts are the units
+// that are offered, and the tasks that were launched out of offers for that
+// demand of that framework and have not ended. An agent without the attribute
+// meets no limit by it.
 type Constraint struct {
 	text   string
 	attr   string
@@ -23,7 +33,11 @@ type Constraint struct {
 	values []string
 	number float64
 	expr   *regexp.Regexp
+	most   int // units together; 0: it is no limit
 }
+
+// MaxTogether bounds the units of a limit.
+const MaxTogether = MaxCount
 
 var constraintOps = []string{"==", "!=", ">=", "<=", "~", ">", "<"}
 
@@ -41,8 +55,11 @@ func ParseConstraint(text string) (Constraint, error) {
 		return c, c.named()
 	}
 	at := strings.IndexAny(text, "=!<>~")
+	if at < 0 && (strings.HasPrefix(text, "distinct ") || strings.HasPrefix(text, "at most ")) {
+		return c.limit()
+	}
 	if at < 0 {
-		return c, fmt.Errorf("constraint %q has none of == != in ~ < <= > >=", clip(text))
+		return c, fmt.Errorf("constraint %q has none of == != in ~ < <= > >= and begins with neither distinct nor at most", clip(text))
 	}
 	for _, op := range constraintOps {
 		if strings.HasPrefix(text[at:], op) {
@@ -51,7 +68,7 @@ func ParseConstraint(text string) (Constraint, error) {
 		}
 	}
 	if c.op == "" {
-		return c, fmt.Errorf("constraint %q has none of == != in ~ < <= > >=", clip(text))
+		return c, fmt.Errorf("constraint %q has none of == != in ~ < <= > >= and begins with neither distinct nor at most", clip(text))
 	}
 	c.attr = strings.TrimSpace(text[:at])
 	value := strings.TrimSpace(text[at+len(c.op):])
@@ -63,11 +80,41 @@ func ParseConstraint(text string) (Constraint, error) {
 			return c, fmt.Errorf("constraint %q: not a regular expression", clip(text))
 		}
 	case "<", "<=", ">", ">=":
-		if c.number, err = strconv.ParseFloat(value, 64); err != nil {
+		if c.number, err = strconv.ParseFloat(value, 64); err != nil || math.IsNaN(c.number) {
 			return c, fmt.Errorf("constraint %q compares with %q, which is no number", clip(text), clip(value))
 		}
 	}
 	return c, c.named()
+}
+
+// limit reads the rest of "distinct X" and "at most N per X".
+func (c Constraint) limit() (Constraint, error) {
+	words := strings.Fields(c.text)
+	switch {
+	case words[0] == "distinct" && len(words) == 2:
+		c.attr, c.most = words[1], 1
+		return c, nil
+	case words[0] == "at" && len(words) == 5 && words[3] == "per":
+		n, err := strconv.Atoi(words[2])
+		if err == nil && n >= 1 && n <= MaxTogether {
+			c.attr, c.most = words[4], n
+			return c, nil
+		}
+	}
+	return c, fmt.Errorf("constraint %q is no limit: it is \"distinct agent\" or \"at most N per rack\" with one attribute, N from 1 to %d", clip(c.text), MaxTogether)
+}
+
+// Limit returns how many units of a demand may be together, see
+// [Constraint.Together]; 0 for a condition.
+func (c Constraint) Limit() int { return c.most }
+
+// Together returns what a limit counts an agent's units under; false where the
+// agent has no such attribute.
+func (c Constraint) Together(a *Agent) (string, bool) {
+	if c.attr == "agent" {
+		return string(a.ID), true
+	}
+	return a.Attribute(c.attr)
 }
 
 // AnyOf returns the constraint that an attribute has one of some values.
@@ -85,8 +132,13 @@ func (c Constraint) named() error {
 // String returns the constraint as it was written.
 func (c Constraint) String() string { return c.text }
 
-// Met reports whether the agent meets the constraint.
+// Met reports whether the agent meets the constraint; of a limit, whether it has
+// the attribute.
 func (c Constraint) Met(a *Agent) bool {
+	if c.most > 0 {
+		_, has := c.Together(a)
+		return has
+	}
 	value, has := a.Attribute(c.attr)
 	if !has {
 		return c.op == "!="

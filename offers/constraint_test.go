@@ -36,9 +36,36 @@ func TestConstraint(t *testing.T) {
 	}
 }
 
+func TestLimit(t *testing.T) {
+	agent := &offers.Agent{ID: "a1", Host: "h", Attributes: map[string]string{"rack": "r1", "agent": "own"}}
+	for text, want := range map[string]struct {
+		most  int
+		value string
+		met   bool
+	}{
+		"distinct agent":       {1, "a1", true},
+		"distinct rack":        {1, "r1", true},
+		"at most 3 per rack":   {3, "r1", true},
+		"at most 3  per  host": {3, "h", true},
+		"at most 1 per zone":   {1, "", false},
+		"rack==r1":             {0, "", true},
+	} {
+		c, err := offers.ParseConstraint(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		value, has := c.Together(agent)
+		if c.Limit() != want.most || c.Met(agent) != want.met || want.most > 0 && (value != want.value || has != want.met) {
+			t.Errorf("%s: at most %d, counted under %q %v, met %v; want %+v", text, c.Limit(), value, has, c.Met(agent), want)
+		}
+	}
+}
+
 func TestConstraintRefused(t *testing.T) {
 	for _, text := range []string{
-		"", " ", "rack", "rack=r1", "==r1", " ==r1", " in a", "!r1", "rack!r1", "cores>many", "cores>=", "host~(", "host~[", "~x",
+		"", " ", "rack", "rack=r1", "==r1", " ==r1", " in a", "!r1", "rack!r1", "cores>many", "cores>=", "cores<nan", "distinct", "distinct ", "distinct rack zone", "at most 0 per rack", "at most -1 per rack", "at most 1000001 per rack",
+		"at most two per rack", "at most 2 per", "at most 2 of rack", "host~(", "host~[", "~x",
 		"rack==a\nb", "rack==\x00", "rack==\xff", strings.Repeat("x", 1025) + "==1",
 	} {
 		if c, err := offers.ParseConstraint(text); err == nil {

@@ -57,6 +57,11 @@ func (d *Demand) Validate() error {
 	if len(d.Constraints) > 64 {
 		return wrap(fmt.Errorf("constraints: %d of them; at most 64", len(d.Constraints)))
 	}
+	for _, c := range d.Constraints {
+		if c.Limit() > 0 && d.Count == nil {
+			return wrap(fmt.Errorf("constraints: %q counts units, and a demand without a count has none", c.String()))
+		}
+	}
 	if err := d.Resources.Validate(); err != nil {
 		return wrap(fmt.Errorf("resources: %w", err))
 	}

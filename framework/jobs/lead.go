@@ -158,6 +158,8 @@ func (l *leader) event(ctx context.Context, e framework.Event) error {
 		l.sched.Settled()
 	case framework.Reconnected:
 		return l.store.held(ctx)
+	case framework.Waits:
+		l.sched.DemandWaits(now, e.Demand, e.Why)
 	case framework.Refused:
 		if e.Request == "demand" && e.Demand != "" {
 			l.sched.DemandRefused(now, e.Demand, e.Err.Error())

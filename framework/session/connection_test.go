@@ -197,3 +197,17 @@ func TestRescindedOfferIsGone(t *testing.T) {
 	}
 	s.want("")
 }
+
+// What can't be met is told of a demand that stands, and changes nothing.
+func TestHopelessDemandStands(t *testing.T) {
+	s := start(t)
+	one := 1
+	if err := s.Demand(offers.Demand{ID: "d", Resources: unit, Count: &one}); err != nil {
+		t.Fatal(err)
+	}
+	s.says("demand d=1")
+	s.frame(`{"type":"waiting","demand_id":"d","stopped":["npu"],"message":"no agent that is known has npu"}`, `{"type":"waiting","demand_id":"e","stopped":[],"message":"it was withdrawn"}`)
+	s.want("Waits")
+	s.frame(`{"type":"offers","offers":[{"id":"o","agent":{"id":"a"},"resources":{"cpus":9},"demand_id":"d"}]}`)
+	s.want("Offered")
+}

@@ -16,6 +16,13 @@ type (
 		Offers []offers.OfferID
 		Reason string
 	}
+	// Waits says of a demand that no agent that the masters know could ever meet
+	// it. It stands all the same, for agents that may come.
+	Waits struct {
+		Demand  offers.DemandID
+		Stopped []string // the kinds that stop it
+		Why     string   // one sentence
+	}
 	// Accepted says that the launches of these tasks are durable.
 	Accepted struct {
 		Offers []offers.OfferID
@@ -42,6 +49,7 @@ type (
 
 func (Offered) event()      {}
 func (Rescinded) event()    {}
+func (Waits) event()        {}
 func (Accepted) event()     {}
 func (Updated) event()      {}
 func (Reconciled) event()   {}

@@ -164,6 +164,10 @@ func (s *Session) message(m wire.Message, request string) {
 		s.offered(m)
 	case *wire.Rescind:
 		s.rescinded(m)
+	case *wire.Waiting:
+		if s.demands[m.DemandID] != nil {
+			s.show(Waits{Demand: m.DemandID, Stopped: m.Stopped, Why: m.Message})
+		}
 	case *wire.Accepted:
 		s.accepted(m, request)
 	case *wire.Update:

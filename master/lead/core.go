@@ -308,6 +308,11 @@ func (c *Core) sendReady(r match.Ready) {
 			s.peer.Send(&wire.Rescind{OfferIDs: rescind.Offers, Reason: rescind.Reason}, "")
 		}
 	}
+	for _, h := range r.Hopeless {
+		if s := c.frameworks[h.Framework]; s != nil {
+			s.peer.Send(&wire.Waiting{DemandID: h.Demand, Stopped: h.Stopped, Message: h.Why}, "")
+		}
+	}
 	byFramework := map[offers.FrameworkID]*wire.OffersMessage{}
 	var order []offers.FrameworkID
 	for _, o := range r.Offers {

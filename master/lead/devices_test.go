@@ -154,3 +154,20 @@ func TestLargerThanAnyDevice(t *testing.T) {
 		t.Errorf("%v wait, %d offers are out", got.Pending, len(got.Offers))
 	}
 }
+
+// TestHopelessDemandIsTold: what no agent that is known could ever take is told
+// in the turn in which it was stated, and stands.
+func TestHopelessDemandIsTold(t *testing.T) {
+	l := newScene(t)
+	l.host("a", "")
+	a := l.author("")
+	heard[wire.Message](a.listener)
+	a.say(&wire.DemandMessage{Demands: []json.RawMessage{[]byte(`{"id":"d","count":1,"resources":{"cpus":1,"devices":{"npu":{"count":1}}}}`)}})
+	m := only[*wire.Waiting](a.listener)
+	if m.DemandID != "d" || len(m.Stopped) != 1 || m.Stopped[0] != "npu" || m.Message != "no agent that is known has npu" {
+		t.Errorf("told %+v", m)
+	}
+	if w := l.Waiting(); len(w) != 1 || w[0].Framework != a.id {
+		t.Errorf("waiting are %+v", w)
+	}
+}

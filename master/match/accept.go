@@ -55,7 +55,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		case d.Err != nil:
 			out.Updates = append(out.Updates, report(id, offers.Rejected, offers.ReasonBadTask, d.Err.Error(), now))
 		default:
-			m.launch(&out, room, a, ended[0], d.Task, now)
+			m.launch(&out, room, a, madeFor(ended, len(out.Launches)), d.Task, now)
 		}
 		seen[d.Task.ID] = true
 	}
@@ -68,6 +68,18 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		m.refuse(f, a.info.ID, &rest, now, refuse)
 	}
 	return out
+}
+
+// madeFor returns the offer of which the next task after so many uses a unit:
+// they are used in their order, and what passes all of them is of the last.
+func madeFor(ended []*offers.Offer, launched int) *offers.Offer {
+	for _, o := range ended {
+		if launched < o.Units {
+			return o
+		}
+		launched -= o.Units
+	}
+	return ended[len(ended)-1]
 }
 
 // insideOffers returns the room in which the tasks of an accept must fit.
@@ -99,12 +111,12 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 		panic("match: planned room that is not there: " + err.Error())
 	}
 	ref := offers.TaskRef{Framework: o.Framework, Task: t.ID}
-	m.placeTask(a, ref, h, func(h offers.Holding) {
+	m.placeTask(a, ref, o.Demand, h, func(h offers.Holding) {
 		if err := a.room.Take(h); err != nil {
 			panic("match: an offer held room that is not there: " + err.Error())
 		}
 	})
-	launch := state.Task{Framework: o.Framework, Agent: a.info.ID, Policy: policy, Spec: t, Holding: h, Created: now.UTC()}
+	launch := state.Task{Framework: o.Framework, Agent: a.info.ID, Demand: o.Demand, Policy: policy, Spec: t, Holding: h, Created: now.UTC()}
 	if f := m.frameworks[o.Framework]; f != nil {
 		launch.Role = f.role
 	}

@@ -2,6 +2,8 @@ package match
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -67,7 +69,13 @@ func (b *bench) check() error {
 	if !slices.Equal(total, m.total) || !slices.Equal(free, m.free) {
 		return fmt.Errorf("total %v free %v, by the agents %v and %v", m.total, m.free, total, free)
 	}
+	pending := map[string]int{}
 	for id, f := range m.frameworks {
+		for _, d := range f.demands {
+			for _, by := range d.stopped {
+				pending[by]++
+			}
+		}
 		want := alloc[id]
 		if want == nil {
 			want = make([]int64, m.kinds.fair())
@@ -79,6 +87,9 @@ func (b *bench) check() error {
 			return err
 		}
 	}
+	if !maps.Equal(pending, m.parked.pending) {
+		return fmt.Errorf("demands are stopped by %v, counted are %v", pending, m.parked.pending)
+	}
 	return m.fair.check(m.fair.root)
 }
 
@@ -88,11 +99,17 @@ func (m *Matcher) checkDemands(f *framework) error {
 		out[o.Demand] += o.Units
 	}
 	for id, d := range f.demands {
+		if err := m.checkSpread(d); err != nil {
+			return err
+		}
 		if d.counted() && (d.out != out[id] || d.out > d.left) {
 			return fmt.Errorf("demand %s: %d units out by its count, %d by the book, %d left", id, d.out, out[id], d.left)
 		}
 		if d.at >= 0 && (d.shape != nil || d.quota) {
 			return fmt.Errorf("demand %s is active and parked", id)
+		}
+		if parked := d.shape != nil || d.quota; parked != (len(d.stopped) > 0) {
+			return fmt.Errorf("demand %s: parked is %v, stopped by %v", id, parked, d.stopped)
 		}
 		if d.wants() && d.at < 0 && d.shape == nil && !d.quota {
 			return fmt.Errorf("demand %s wants something and nobody knows", id)
@@ -108,6 +125,28 @@ func (m *Matcher) checkDemands(f *framework) error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// checkSpread counts a demand's units anew.
+func (m *Matcher) checkSpread(d *demand) error {
+	fresh := newSpread(&d.spec)
+	if fresh == nil {
+		return nil
+	}
+	for _, o := range m.book.OfFramework(d.owner.id) {
+		if o.Demand == d.spec.ID {
+			fresh.add(m.agents[o.Agent], o.Units)
+		}
+	}
+	for ref, t := range m.tasks {
+		if ref.Framework == d.owner.id && t.demand == d.spec.ID {
+			fresh.add(t.agent, 1)
+		}
+	}
+	if !maps.Equal(fresh.units, d.spread.units) || !reflect.DeepEqual(fresh.together, d.spread.together) {
+		return fmt.Errorf("demand %s: its units are counted as %v, there are %v", d.spec.ID, d.spread.together, fresh.together)
 	}
 	return nil
 }

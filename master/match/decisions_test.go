@@ -128,7 +128,7 @@ func (l *load) turn(n int) int {
 	}
 	l.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
 	l.wakeParked()
-	failed := map[string]string{}
+	failed := map[string][]string{}
 	before := processorTime()
 	made := 0
 	for f := l.fair.next(); f != nil; f = l.fair.next() {

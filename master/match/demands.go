@@ -18,6 +18,7 @@ type framework struct {
 	demands    map[offers.DemandID]*demand
 	active     demandHeap // demands to serve, eldest first
 	refused    map[offers.AgentID][]refusal
+	launched   map[offers.DemandID]*task // the latest that lives of those launched for a demand, which has the others behind it
 }
 
 // demand is one standing wish.
@@ -32,16 +33,17 @@ type demand struct {
 	left  int // units not yet launched; counted demands only
 	out   int // units in outstanding offers and drafts
 
-	at      int    // in the owner's active heap, -1 outside
-	shape   *shape // set while parked for want of room
-	quota   bool   // parked for its role's quota
-	stopped string // the kind that stopped it, while parked
+	at      int      // in the owner's active heap, -1 outside
+	shape   *shape   // set while parked for want of room
+	quota   bool     // parked for its role's quota
+	spread  *spread  // where its units are; nil where it has no limits
+	told    bool     // it was told to be hopeless
+	stopped []string // the kinds that stopped it, while parked; to be read only
 
 	// What compile derived for the totals and roles of an epoch.
 	epoch  uint64
 	placer *placer
 	*plan
-
 	*form
 
 	list *list // what pre-matching found for it in this turn
@@ -69,9 +71,8 @@ type plan struct {
 // demands that stand already share theirs among themselves.
 const maxForms = 8192
 
-// form returns the form of a demand.
-func (m *Matcher) form(spec *offers.Demand) *form {
-	key := shapeKey(spec)
+// form returns the form of the demands with the key.
+func (m *Matcher) form(key string) *form {
 	f := m.forms[key]
 	if f == nil {
 		if len(m.forms) >= maxForms {
@@ -94,7 +95,7 @@ func (m *Matcher) FrameworkKnown(rec *state.Framework) {
 	if m.frameworks[rec.ID] != nil {
 		return
 	}
-	f := &framework{id: rec.ID, role: rec.Role, demands: map[offers.DemandID]*demand{}, refused: map[offers.AgentID][]refusal{}}
+	f := &framework{id: rec.ID, role: rec.Role, demands: map[offers.DemandID]*demand{}, refused: map[offers.AgentID][]refusal{}, launched: map[offers.DemandID]*task{}}
 	f.node = m.fair.enter(f.role, string(f.id), f)
 	m.frameworks[f.id] = f
 }
@@ -149,7 +150,12 @@ func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
 		return
 	}
 	m.demands++
-	d := &demand{spec: spec, owner: f, age: m.demands, at: -1, form: m.form(&spec)}
+	d := &demand{spec: spec, owner: f, age: m.demands, at: -1, spread: m.spreadOut(f, &spec)}
+	key := shapeKey(&spec)
+	if d.spread != nil {
+		key += "\n" + string(f.id) + "\n" + string(spec.ID) // no agent suits another like it
+	}
+	d.form = m.form(key)
 	if d.counted() {
 		d.left = *spec.Count
 	}

@@ -19,6 +19,8 @@ type leastRequested struct{}
 
 func (leastRequested) choose(s *search) *agent { return s.least(meanRequested) }
 
+func (leastRequested) prefers() string { return "the agent that is left emptiest" }
+
 // meanRequested returns millionths.
 func meanRequested(s *search, a *agent) int64 {
 	var sum, kinds int64

@@ -44,6 +44,8 @@ type Matcher struct {
 	epoch      uint64           // counts changes of total and of roles
 	largest    map[string]int64 // capacity of the largest device by class; nil: to be found out
 	largestOf  uint64           // the epoch of largest
+	makes      [][]int64        // what the known agents have in all, by column, each once; see never
+	makesOf    uint64           // the epoch of makes
 	placers    map[offers.Placement]*placer
 	learner    learner // nil until a demand is to be placed by one
 	search     search
@@ -56,6 +58,7 @@ type Matcher struct {
 	drafts   drafts
 	demands  uint64 // ever stated, to order them by age
 	rescinds []Rescind
+	hopeless []Hopeless
 	counters Counters
 	fairTmp  []int64 // scratch of charge and count
 	planTmp  []int64 // scratch of enforceLimit
@@ -95,6 +98,10 @@ type task struct {
 	agent   *agent
 	holding offers.Holding
 	heard   bool // its agent has taken the launch
+
+	// Of the same framework for the same demand, see framework.launched.
+	demand        offers.DemandID
+	sooner, later *task
 }
 
 // New builds the matcher of a term from what is replicated: all agents, not
@@ -142,7 +149,7 @@ func (m *Matcher) adopt(t *state.Task) {
 	if a == nil || m.tasks[t.Ref()] != nil {
 		return
 	}
-	m.placeTask(a, t.Ref(), t.Holding, a.room.Claim)
+	m.placeTask(a, t.Ref(), t.Demand, t.Holding, a.room.Claim)
 }
 
 // rebuild makes everything that depends on the set of kinds anew.
@@ -184,7 +191,7 @@ func (m *Matcher) rebuild() {
 	}
 	for _, f := range m.frameworks {
 		for _, d := range f.demands {
-			d.at, d.shape = -1, nil
+			d.at, d.shape, d.stopped = -1, nil, nil
 			m.activate(d)
 		}
 	}
@@ -211,9 +218,13 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 	default:
 		m.rescind(m.book.OfAgent(rec.ID), "agent_changed")
 		m.unplace(a)
+		moved := !maps.Equal(a.info.Attributes, rec.Attributes) || a.info.Host != rec.Host
 		a.info, a.room = rec, offers.NewRoom(rec.Total)
 		for _, t := range a.tasks {
 			a.room.Claim(t.holding)
+		}
+		if moved {
+			m.spreadAgain()
 		}
 		m.fit(a)
 		m.withhold(a)
@@ -269,6 +280,9 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 	}
 	delete(m.tasks, ref)
 	delete(t.agent.tasks, ref)
+	if f := m.frameworks[ref.Framework]; f != nil {
+		m.leave(f, t)
+	}
 	t.agent.room.Give(t.holding)
 	m.charge(ref.Framework, t.agent, &t.holding, -1, false)
 	if t.agent.use != nil && len(t.holding.Devices) > 0 {
@@ -281,9 +295,12 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 func (m *Matcher) Holds(ref offers.TaskRef) bool { return m.tasks[ref] != nil }
 
 // placeTask enters a task; claim takes its room.
-func (m *Matcher) placeTask(a *agent, ref offers.TaskRef, h offers.Holding, claim func(offers.Holding)) {
-	t := &task{ref: ref, agent: a, holding: h}
+func (m *Matcher) placeTask(a *agent, ref offers.TaskRef, demand offers.DemandID, h offers.Holding, claim func(offers.Holding)) {
+	t := &task{ref: ref, agent: a, holding: h, demand: demand}
 	m.tasks[ref], a.tasks[ref] = t, t
+	if f := m.frameworks[ref.Framework]; f != nil {
+		f.enter(t)
+	}
 	claim(h)
 	m.charge(ref.Framework, a, &t.holding, 1, false)
 	m.moved(a)

@@ -24,6 +24,7 @@ type market struct {
 	online     map[offers.AgentID]bool
 	connected  map[offers.FrameworkID]bool
 	counts     map[offers.FrameworkID]map[offers.DemandID]int
+	limits     map[offers.FrameworkID]map[offers.DemandID]offers.Constraint
 
 	out   map[offers.OfferID]issued
 	spent []offers.OfferID // over, in this term or an older one
@@ -41,8 +42,9 @@ type issued struct {
 }
 
 type placed struct {
-	agent offers.AgentID
-	held  offers.Holding
+	agent  offers.AgentID
+	demand offers.DemandID
+	held   offers.Holding
 }
 
 var someRoles = []offers.Role{"default", "eng", "eng/ml", "eng/web", "ops"}
@@ -52,7 +54,8 @@ func newMarket(t *rapid.T) *market {
 	m := &market{
 		bench: newBench(t, Config{OfferTimeout: timeout}), term: 1,
 		online: map[offers.AgentID]bool{}, connected: map[offers.FrameworkID]bool{}, counts: map[offers.FrameworkID]map[offers.DemandID]int{},
-		out: map[offers.OfferID]issued{}, tasks: map[offers.TaskRef]placed{},
+		limits: map[offers.FrameworkID]map[offers.DemandID]offers.Constraint{},
+		out:    map[offers.OfferID]issued{}, tasks: map[offers.TaskRef]placed{},
 	}
 	for range 2 {
 		m.newAgent(t)
@@ -60,6 +63,7 @@ func newMarket(t *rapid.T) *market {
 	for range 3 {
 		id := m.framework(m.name("f"), rapid.SampledFrom(someRoles).Draw(t, "role"))
 		m.frameworks, m.connected[id], m.counts[id] = append(m.frameworks, id), true, map[offers.DemandID]int{}
+		m.limits[id] = map[offers.DemandID]offers.Constraint{}
 	}
 	return m
 }
@@ -112,6 +116,11 @@ func (m *market) demands(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "counted") < 3 {
 		count = rapid.IntRange(0, 7).Draw(t, "count")
 		text += fmt.Sprintf(`,"count":%d`, count)
+	}
+	delete(m.limits[f], id)
+	if limit := rapid.SampledFrom([]string{"", "", "distinct agent", "at most 2 per agent", "at most 3 per host"}).Draw(t, "limit"); limit != "" && count >= 0 {
+		text += fmt.Sprintf(`,"constraints":["%s"]`, limit)
+		m.limits[f][id], _ = offers.ParseConstraint(limit)
 	}
 	m.demand(f, "{"+text+"}")
 	m.counts[f][id] = count
@@ -229,7 +238,7 @@ func (m *market) launched(t *rapid.T, acc Acceptance, agent offers.AgentID, held
 			t.Fatalf("%s is launched twice", l.Ref())
 		}
 		used = append(used, l.Holding)
-		m.tasks[l.Ref()] = placed{agent, l.Holding}
+		m.tasks[l.Ref()] = placed{agent, l.Demand, l.Holding}
 		m.apply(state.Command{Launch: &state.Launch{Task: l}})
 	}
 	was, now := sum(held...), sum(used...)
@@ -293,7 +302,33 @@ func (m *market) turn(t *rapid.T) {
 		}
 		m.out[o.ID] = issued{o.Framework, o.Demand, o.Agent, o.Units, o.Unit, o.Held, o.Expires}
 	}
+	for _, o := range r.Offers {
+		if limit := m.limits[o.Framework][o.Demand]; limit.Limit() > 0 && m.together(o, limit) > limit.Limit() {
+			t.Fatalf("%s is offered to %s for %s beyond %s", o.ID, o.Framework, o.Demand, limit)
+		}
+	}
 	m.promises(t)
+}
+
+// together counts the units of an offer's demand that a limit counts with it.
+func (m *market) together(o *offers.Offer, limit offers.Constraint) int {
+	at := func(id offers.AgentID) string {
+		a := m.state.Agent(id)
+		under, _ := limit.Together(&a.Agent)
+		return under
+	}
+	n := 0
+	for _, out := range m.out {
+		if out.framework == o.Framework && out.demand == o.Demand && at(out.agent) == at(o.Agent) {
+			n += out.units
+		}
+	}
+	for ref, task := range m.tasks {
+		if ref.Framework == o.Framework && task.demand == o.Demand && at(task.agent) == at(o.Agent) {
+			n++
+		}
+	}
+	return n
 }
 
 // promises verifies that nothing is given twice and nothing lives too long.

@@ -17,6 +17,8 @@ type mostBalanced struct{}
 
 func (mostBalanced) choose(s *search) *agent { return s.least(varianceRequested) }
 
+func (mostBalanced) prefers() string { return "the agent whose kinds are used most evenly" }
+
 // varianceRequested returns millionths of millionths: (n Σr² - (Σr)²) / n², which
 // needs no mean and so rounds once. It stays below 2^63 up to 3,000 kinds.
 func varianceRequested(s *search, a *agent) int64 {

@@ -14,20 +14,23 @@ type parked struct {
 	shapes     map[string]*shape
 	quota      map[*demand]struct{}
 	quotaMoved bool
+	pending    map[string]int // parked demands by what stops them, each once for all that does
 }
 
 // shape is the parked demands that any agent suits equally.
 type shape struct {
 	need    []int64
 	demands map[*demand]struct{}
+	never   string // why no known agent could ever take one
+	neverOf uint64 // the epoch of never
 }
 
 func newParked() parked {
-	return parked{shapes: map[string]*shape{}, quota: map[*demand]struct{}{}}
+	return parked{shapes: map[string]*shape{}, quota: map[*demand]struct{}{}, pending: map[string]int{}}
 }
 
 // park takes a demand out of the turn until room of its shape appears.
-func (m *Matcher) park(d *demand, stopped string) {
+func (m *Matcher) park(d *demand, stopped []string) {
 	m.rest(d)
 	s := m.parked.shapes[d.key]
 	if s == nil {
@@ -35,14 +38,36 @@ func (m *Matcher) park(d *demand, stopped string) {
 		m.parked.shapes[d.key] = s
 	}
 	s.demands[d] = struct{}{}
-	d.shape, d.stopped = s, stopped
+	d.shape = s
+	m.parked.stop(d, stopped)
+	if s.neverOf != m.epoch {
+		s.never, s.neverOf = m.never(d), m.epoch
+	}
+	if s.never != "" && !d.told {
+		d.told = true
+		m.hopeless = append(m.hopeless, Hopeless{d.owner.id, d.spec.ID, stopped, s.never})
+	}
 }
 
 // parkForQuota takes a demand out of the turn until a quota moves.
 func (m *Matcher) parkForQuota(d *demand) {
 	m.rest(d)
 	m.parked.quota[d] = struct{}{}
-	d.quota, d.stopped = true, "quota"
+	d.quota = true
+	m.parked.stop(d, []string{stopQuota})
+}
+
+// stop notes what keeps a demand waiting, none when nothing does any more.
+func (p *parked) stop(d *demand, stopped []string) {
+	for _, by := range d.stopped {
+		if p.pending[by]--; p.pending[by] == 0 {
+			delete(p.pending, by)
+		}
+	}
+	for _, by := range stopped {
+		p.pending[by]++
+	}
+	d.stopped = stopped
 }
 
 // unpark forgets that a demand waits.
@@ -58,7 +83,7 @@ func (m *Matcher) unpark(d *demand) {
 		delete(m.parked.quota, d)
 		d.quota = false
 	}
-	d.stopped = ""
+	m.parked.stop(d, nil)
 }
 
 // wakeParked activates the demands for which something changed since the last

@@ -11,6 +11,7 @@ import (
 type Ready struct {
 	Offers   []*offers.Offer // issued; to be read only, and only before the next call
 	Rescinds []Rescind
+	Hopeless []Hopeless // each demand once
 	// More says that there is more to decide: the turn was cut to keep the
 	// loop responsive.
 	More     bool
@@ -47,7 +48,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.wakeParked()
 	m.prematch.begin()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
-	failed := map[string]string{} // shapes that nobody can be offered this turn, and why
+	failed := map[string][]string{} // shapes that nobody can be offered this turn, and why
 	r, before := Ready{}, m.counters.Decisions
 	for n := 0; ; n++ {
 		f := m.fair.next()
@@ -67,6 +68,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.drafts = drafts{}
 	m.prematch.end()
 	r.Rescinds, m.rescinds = m.rescinds, nil
+	r.Hopeless, m.hopeless = m.hopeless, nil
 	r.Searches = m.counters.Decisions - before
 	return r
 }
@@ -82,7 +84,7 @@ func (m *Matcher) Next() (time.Time, bool) {
 }
 
 // serve finds room for one unit of d, or parks it.
-func (m *Matcher) serve(d *demand, failed map[string]string) {
+func (m *Matcher) serve(d *demand, failed map[string][]string) {
 	m.compile(d)
 	if stopped, known := failed[d.key]; known {
 		m.park(d, stopped)
@@ -97,7 +99,7 @@ func (m *Matcher) serve(d *demand, failed map[string]string) {
 	case f.quota:
 		m.parkForQuota(d)
 	default:
-		stopped := m.stoppedBy(d)
+		stopped := m.stopped(d, f)
 		if !f.refused {
 			failed[d.key] = stopped
 		}
@@ -121,6 +123,7 @@ func (m *Matcher) hold(d *demand, f found) {
 	o.Unit = d.spec.Resources
 	o.Units++
 	d.out++
+	d.spread.add(f.agent, 1)
 	if !d.wants() {
 		m.rest(d)
 	}
@@ -166,6 +169,7 @@ func (m *Matcher) release(o *offers.Offer) {
 	m.moved(a)
 	if d := m.demandOf(o); d != nil {
 		d.out -= o.Units
+		d.spread.add(a, -o.Units)
 		m.activate(d)
 	}
 }

@@ -13,6 +13,8 @@ package match
 // the 10. A demand of 11 on the fresh cluster goes to the 13.
 type gradientRings struct{}
 
+func (gradientRings) prefers() string { return "the closest fit" }
+
 func (gradientRings) choose(s *search) *agent {
 	g := s.gradient()
 	for a := g.next(); a != nil; a = g.next() {

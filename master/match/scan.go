@@ -22,7 +22,9 @@ func (s *search) least(score func(*search, *agent) int64) *agent {
 		if !s.suits(a) {
 			continue
 		}
-		if n := score(s, a); best == nil || n < least {
+		n := score(s, a)
+		s.rated(a, float64(n)/1e6)
+		if best == nil || n < least {
 			best, least = a, n
 		}
 	}

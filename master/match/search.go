@@ -21,6 +21,9 @@ type search struct {
 
 	quota   bool // some agent had room that a quota forbade
 	refused bool // some agent was passed over because the framework refused it
+	met     objections
+
+	trail *trail // what is seen is noted here; nil unless somebody asked for an explanation
 }
 
 func newSearch(k *kinds) search {
@@ -35,6 +38,7 @@ type found struct {
 	ring    offers.RingRef
 	quota   bool // a quota stopped it, not the room
 	refused bool // some agent was passed over because the framework refused it
+	met     objections
 }
 
 // find asks the demand's strategy for an agent.
@@ -48,7 +52,7 @@ func (m *Matcher) find(d *demand) found {
 	}
 	a := d.placer.choose(s)
 	if a == nil {
-		return found{quota: s.quota, refused: s.refused}
+		return found{quota: s.quota, refused: s.refused, met: s.met}
 	}
 	if s.latest != a {
 		s.suits(a)
@@ -62,7 +66,7 @@ func (m *Matcher) find(d *demand) found {
 // begin sets out to look for a unit of d. It returns the scalar kind of which
 // fair share and quotas leave too little wherever it may be, or -1.
 func (s *search) begin(m *Matcher, d *demand) (stop int) {
-	s.m, s.d, s.latest, s.quota, s.refused = m, d, nil, false, false
+	s.m, s.d, s.latest, s.quota, s.refused, s.met = m, d, nil, false, false, 0
 	m.fair.headroom(d.owner.node, m.free, s.head)
 	stop = s.overHeadroom()
 	for k, n := range s.head {
@@ -85,22 +89,43 @@ func (s *search) overHeadroom() int {
 // suits reports whether an agent that has enough of every column can be
 // offered.
 func (s *search) suits(a *agent) bool {
+	against := s.against(a)
+	s.met |= 1 << against
+	if s.trail != nil {
+		against = s.trail.look(a, against)
+	}
+	return against == nothing
+}
+
+// against says what speaks against an agent that has enough of every column.
+func (s *search) against(a *agent) objection {
 	d := s.d
 	s.latest = nil // take and devices are of nobody while they are written
 	switch {
 	case !meets(d, a):
-		return false
+		return byConstraint
+	case d.spread.full(a) >= 0:
+		return byLimit
 	case len(d.spec.Resources.Ports) > 0 && !d.spec.Resources.Ports.Within(a.room.FreePorts()):
-		return false
-	case d.counted() && !s.binds(a), !d.counted() && !s.leaves(a):
-		return false
+		return byPorts
+	}
+	if against := s.takes(a); against != nothing {
+		return against
 	}
 	s.latest = a
 	if len(d.owner.refused) > 0 && d.owner.hidden(a.info.ID, s.take) {
 		s.refused = true
-		return false
+		return byRefusal
 	}
-	return true
+	return nothing
+}
+
+// takes finds out what the demand would take of an agent.
+func (s *search) takes(a *agent) objection {
+	if s.d.counted() {
+		return s.binds(a)
+	}
+	return s.leaves(a)
 }
 
 func meets(d *demand, a *agent) bool {
@@ -112,26 +137,26 @@ func meets(d *demand, a *agent) bool {
 	return true
 }
 
-// binds reports whether the devices of one unit are there and within the
+// binds finds out whether the devices of one unit are there and within the
 // headroom.
-func (s *search) binds(a *agent) bool {
+func (s *search) binds(a *agent) objection {
 	copy(s.take, s.d.spec.Resources.Amounts[:])
 	clear(s.take[scalars:])
 	s.devices = s.devices[:0]
 	for _, want := range s.d.asks {
 		device, bytes, ok := want.binds(s.d, a)
 		if !ok {
-			return false
+			return byDevices
 		}
 		s.devices = append(s.devices, device)
 		k := scalars + want.class
 		if bytes > s.head[k] {
 			s.quota = true
-			return false
+			return byQuota
 		}
 		s.take[k] = bytes
 	}
-	return true
+	return nothing
 }
 
 // classAsk is what a demand asks of one class.
@@ -186,16 +211,19 @@ func alike(devices []offers.Device) bool {
 	return true
 }
 
-// leaves reports whether what the headroom allows of an agent's rest is still
+// leaves finds out whether what the headroom allows of an agent's rest is still
 // what a whole-agent demand calls worth offering.
-func (s *search) leaves(a *agent) bool {
+func (s *search) leaves(a *agent) objection {
 	h := s.cut(a.room.Rest())
 	if h.Zero() || offers.Inside(a.room.Total(), h).Short(s.d.spec.Resources) != "" {
-		s.quota = s.quota || a.room.Short(s.d.spec.Resources) == ""
-		return false
+		if a.room.Short(s.d.spec.Resources) == "" {
+			s.quota = true
+			return byQuota
+		}
+		return byDevices
 	}
 	s.m.kinds.amounts(&h, s.take)
-	return true
+	return nothing
 }
 
 // cut returns the part of a holding that the headroom allows.
@@ -246,27 +274,4 @@ func (d *demand) policy(a *agent, class int) offers.Policy {
 		return p
 	}
 	return a.classes[class].policy
-}
-
-// stoppedBy names the kind that keeps d waiting: the first of which no agent
-// alone has enough, or else the kind it was looked up in.
-func (m *Matcher) stoppedBy(d *demand) string {
-	if d.column < 0 {
-		for class, ask := range d.spec.Resources.Devices {
-			if m.kinds.class(class) < 0 {
-				return offers.KindOf(class, ask)
-			}
-		}
-	}
-	for c, n := range d.need {
-		if n == 0 {
-			continue
-		}
-		alone := make([]int64, len(d.need))
-		alone[c] = n
-		if _, ok := m.index.Closest(rings.Kind(c), alone); !ok {
-			return m.kinds.columnName(c)
-		}
-	}
-	return m.kinds.columnName(max(d.column, 0))
 }

@@ -14,6 +14,7 @@ import (
 // nothing that an earlier search has left behind.
 type strategy interface {
 	choose(s *search) *agent
+	prefers() string // what it looks for, in a few words for people
 }
 
 // placer is a strategy under its name.

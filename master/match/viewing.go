@@ -13,7 +13,7 @@ import (
 func (m *Matcher) View() *View {
 	v := &View{
 		Frameworks: make(map[offers.FrameworkID]FrameworkView, len(m.frameworks)),
-		Pending:    map[string]int{},
+		Pending:    maps.Clone(m.parked.pending),
 		Counters:   m.counters,
 		Searches:   make(map[offers.Placement]uint64, len(m.placers)),
 	}
@@ -28,11 +28,6 @@ func (m *Matcher) View() *View {
 	}
 	for id, f := range m.frameworks {
 		v.Frameworks[id] = m.viewFramework(f)
-		for _, d := range f.demands {
-			if d.stopped != "" {
-				v.Pending[d.stopped]++
-			}
-		}
 	}
 	m.viewRoles(v, m.fair.root, "")
 	slices.SortFunc(v.Roles, func(a, b RoleView) int { return strings.Compare(string(a.Role), string(b.Role)) })

@@ -34,6 +34,8 @@ const (
 
 var _ learner = (*waste)(nil)
 
+func (*waste) prefers() string { return "the least waste" }
+
 func (w *waste) choose(s *search) *agent {
 	w.align(s.m)
 	g := s.gradient()
@@ -48,7 +50,9 @@ func (w *waste) choose(s *search) *agent {
 			return a
 		}
 		g.cursor.SkipAlike()
-		if c := w.cost(s, a); best == nil || c < least {
+		c := w.cost(s, a)
+		s.rated(a, c)
+		if best == nil || c < least {
 			best, least = a, c
 		}
 		if inAll++; inAll == wasteInAll {

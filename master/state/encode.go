@@ -22,8 +22,9 @@ const (
 //	2  it goes on from there, and a store is bounded in bytes
 //	3  the absences of agents are counted, and what ends a registration says which
 //	4  launches have names
+//	5  and say for which demand they are
 const (
-	commandVersion = 4
+	commandVersion = 5
 	oldestVersion  = 1
 )
 

@@ -58,6 +58,7 @@ type Task struct {
 	Framework offers.FrameworkID
 	Agent     offers.AgentID
 	LaunchID  offers.LaunchID `cbor:"LaunchID,omitempty"` // no other launch of the id has it
+	Demand    offers.DemandID `cbor:"Demand,omitempty"`   // out of an offer for which it was launched
 	Role      offers.Role
 	User      string
 	Policy    offers.Policy

@@ -27,6 +27,7 @@ var ToFramework = Vocabulary{
 	"registered": func() Message { return new(Registered) },
 	"offers":     func() Message { return new(OffersMessage) },
 	"rescind":    func() Message { return new(Rescind) },
+	"waiting":    func() Message { return new(Waiting) },
 	"accepted":   func() Message { return new(Accepted) },
 	"update":     func() Message { return new(Update) },
 	"reconciled": func() Message { return new(Reconciled) },
@@ -150,6 +151,13 @@ type (
 		OfferIDs []offers.OfferID `json:"offer_ids"`
 		Reason   string           `json:"reason"`
 	}
+	// Waiting says of a demand, once, that no agent that is known could ever meet
+	// it. It stands all the same, for agents that may come.
+	Waiting struct {
+		DemandID offers.DemandID `json:"demand_id"`
+		Stopped  []string        `json:"stopped"` // the kinds that stop it
+		Message  string          `json:"message"` // why, one sentence
+	}
 	// Accepted says that launches are durable on a majority.
 	Accepted struct {
 		OfferIDs []offers.OfferID `json:"offer_ids"`
@@ -195,6 +203,7 @@ func (*Teardown) Type() string      { return "teardown" }
 func (*Registered) Type() string    { return "registered" }
 func (*OffersMessage) Type() string { return "offers" }
 func (*Rescind) Type() string       { return "rescind" }
+func (*Waiting) Type() string       { return "waiting" }
 func (*Accepted) Type() string      { return "accepted" }
 func (*Update) Type() string        { return "update" }
 func (*Reconciled) Type() string    { return "reconciled" }

@@ -52,6 +52,7 @@ func full() map[string][]wire.Message {
 				Resources: wire.Offered{Amounts: resources.Amounts, Ports: resources.Ports, Devices: map[string]wire.OfferedDevices{"gpu": {IDs: []string{"g"}, Free: []int64{5}}, "npu": {Count: 1, Memory: 3, Share: "0.5", Units: 2}}},
 				DemandID:  "d", Ring: &offers.RingRef{Resource: "cpus", Index: 1}, Expires: now}}},
 			&wire.Rescind{OfferIDs: []offers.OfferID{"o"}, Reason: "r"},
+			&wire.Waiting{DemandID: "d1", Stopped: []string{"npu"}, Message: "no agent that is known has npu"},
 			&wire.Accepted{OfferIDs: []offers.OfferID{"o"}, TaskIDs: []offers.TaskID{"t"}},
 			&wire.Update{Status: status},
 			&wire.Reconciled{},

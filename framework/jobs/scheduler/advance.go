@@ -182,6 +182,14 @@ func (g *group) ref(index int) ref {
 	return ref{g.run.job.Name, g.run.Number, g.step, index, g.instances[index].Attempt}
 }
 
+// DemandWaits says that no agent there is could ever meet a demand, which the
+// job tells.
+func (s *Scheduler) DemandWaits(now time.Time, id offers.DemandID, why string) {
+	if g := s.byDemand[id]; g != nil {
+		s.note(now, g.run.job, Event{Run: g.run.Number, Text: "waits for an agent that is not there: " + why})
+	}
+}
+
 // DemandRefused says that the masters refused a demand: its instances pause,
 // and the job says why.
 func (s *Scheduler) DemandRefused(now time.Time, id offers.DemandID, why string) {

@@ -124,6 +124,13 @@ func (tl *teller) do(words []string, file string) {
 		tl.now = tl.now.Add(d)
 	case "refused": // DEMAND
 		tl.sched.DemandRefused(tl.now, offers.DemandID(words[1]), "no such placement")
+	case "hopeless": // JOB DEMAND
+		tl.sched.DemandWaits(tl.now, offers.DemandID(words[2]), "no agent that is known has npu")
+		d, err := tl.sched.Detail(words[1], 0, false)
+		if err != nil {
+			tl.tb.Fatal(err)
+		}
+		tl.say("%s", d.Events[len(d.Events)-1].Text)
 	case "stop":
 		tl.answer(tl.sched.Stop(tl.now, words[1]))
 	case "scale":

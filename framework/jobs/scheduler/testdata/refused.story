@@ -13,6 +13,8 @@ refused odd.1
 wait
   at 30s
   demand odd.1 1
+hopeless odd odd.1
+  waits for an agent that is not there: no agent that is known has npu
 offer odd.1 1 a1
   accept o1 odd.1.0.1: echo hi
   write instances/odd/1/0/0

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+func explainCommand() *cli.Command {
+	return &cli.Command{
+		Name: "explain", Category: lookGroup, Usage: "what waits and why, or where a demand would go and why", ArgsUsage: "[FRAMEWORK DEMAND]",
+		Description: examples(
+			"ringmaster explain",
+			"ringmaster explain batch d1                          # a demand that stands",
+			"ringmaster explain --gpu 2 --constraint 'rack==r1'   # where run would go with these flags") +
+			"\n\nThe masters find the places by what decides in them; nobody is offered anything for it.",
+		Flags: lookFlags(wishFlags("explained as a demand of `ROLE`")...),
+		Action: func(c *cli.Context) error {
+			if n := c.Args().Len(); n != 0 && n != 2 {
+				return usagef("ringmaster explain needs FRAMEWORK and DEMAND, or neither; see ringmaster explain --help")
+			}
+			wish := ""
+			for _, f := range wishFlags("") {
+				if c.IsSet(f.Names()[0]) {
+					wish = f.Names()[0]
+				}
+			}
+			switch {
+			case wish == "" && c.Args().Len() == 0:
+				return look(c, func(ctx context.Context, cl *client) (sight, error) {
+					return seeList(ctx, cl, "/v1/explain", "demands", url.Values{}, drawWaiting)
+				})
+			case wish == "":
+				q := url.Values{"framework": {c.Args().Get(0)}, "demand": {c.Args().Get(1)}}
+				return look(c, func(ctx context.Context, cl *client) (sight, error) {
+					return seeOne(ctx, cl, "/v1/explain?"+q.Encode(), drawExplanation)
+				})
+			case c.Args().Len() > 0:
+				return usagef("--%s is of a demand that nobody has stated; FRAMEWORK and DEMAND name one that stands", wish)
+			}
+			d, role, err := readWish(c, "run")
+			if err != nil {
+				return err
+			}
+			return look(c, func(ctx context.Context, cl *client) (sight, error) {
+				path, err := wishPath(role, d)
+				if err != nil {
+					return sight{}, err
+				}
+				return seeOne(ctx, cl, path, drawExplanation)
+			})
+		},
+	}
+}
+
+// wishFlags say what a command asks the masters for.
+func wishFlags(role string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "cpus", Usage: "`CORES` for each task, at most three decimals", Value: "1"},
+		&cli.StringFlag{Name: "mem", Usage: "`SIZE` of memory, also its limit; 0 asks for none and sets no limit", Value: "128MiB"},
+		&cli.StringFlag{Name: "disk", Usage: "`SIZE` of disk", DefaultText: "none"},
+		&cli.StringFlag{Name: "gpu", Usage: "`NUMBER` of whole GPUs, or with --gpu-mem of GPUs with a slice", DefaultText: "none"},
+		&cli.StringFlag{Name: "gpu-mem", Usage: "`SIZE` of a slice of one GPU's memory", DefaultText: "none"},
+		&cli.StringFlag{Name: "count", Usage: "`NUMBER` of tasks", Value: "1"},
+		&cli.StringFlag{Name: "role", Usage: role, Value: "default"},
+		&cli.StringFlag{Name: "placement", Usage: "`STRATEGY` that chooses the agent", DefaultText: "the role's"},
+		&cli.StringSliceFlag{Name: "constraint", Usage: "`CONDITION` on the agent, such as 'rack==r1' or 'host~web.*', or limit, such as 'distinct agent'; repeatable"},
+	}
+}
+
+// readWish reads what [wishFlags] say.
+func readWish(c *cli.Context, id offers.DemandID) (d offers.Demand, role offers.Role, err error) {
+	count, err := wholeNumber(c.String("count"))
+	if err != nil || count < 1 || count > maxRunCount {
+		return d, "", usagef("--count %s: it is a number from 1 to %d", c.String("count"), maxRunCount)
+	}
+	role = offers.Role(c.String("role"))
+	if err := role.Validate(); err != nil {
+		return d, "", usagef("--role: %w", err)
+	}
+	d = offers.Demand{ID: id, Count: &count, Placement: offers.Placement(c.String("placement"))}
+	if d.Resources, err = readAmounts(c); err != nil {
+		return d, "", usageError{err}
+	}
+	for _, text := range c.StringSlice("constraint") {
+		condition, err := offers.ParseConstraint(text)
+		if err != nil {
+			return d, "", usagef("--constraint: %w", err)
+		}
+		d.Constraints = append(d.Constraints, condition)
+	}
+	if err := d.Placement.Validate(); err != nil {
+		return d, "", usagef("--placement: %w", err)
+	}
+	if err := d.Validate(); err != nil {
+		return d, "", usageError{errors.New(strings.TrimPrefix(err.Error(), fmt.Sprintf("demand %q: ", id)))}
+	}
+	return d, role, nil
+}
+
+// wishPath is where the masters explain a demand that nobody has stated.
+func wishPath(role offers.Role, d offers.Demand) (string, error) {
+	wish, err := json.Marshal(d)
+	if err != nil {
+		return "", err
+	}
+	return "/v1/explain?" + url.Values{"role": {string(role)}, "wish": {string(wish)}}.Encode(), nil
+}
+
+// explainWish asks the masters where a demand would go.
+func (cl *client) explainWish(ctx context.Context, role offers.Role, d offers.Demand) (e explanationView, err error) {
+	path, err := wishPath(role, d)
+	if err != nil {
+		return e, err
+	}
+	text, err := cl.get(ctx, path)
+	if err == nil {
+		err = json.Unmarshal(text, &e)
+	}
+	return e, err
+}
+
+type waitingView struct {
+	Framework string   `json:"framework_id"`
+	Demand    string   `json:"demand_id"`
+	Role      string   `json:"role"`
+	Resources room     `json:"resources"`
+	Count     *int     `json:"count"`
+	Stopped   []string `json:"stopped"`
+}
+
+func drawWaiting(p *page, list []waitingView) {
+	var rows []row
+	for _, d := range list {
+		units := "whole agents"
+		if d.Count != nil {
+			units = fmt.Sprint(*d.Count)
+		}
+		rows = append(rows, row{d.Framework, d.Demand, d.Role, units, d.Resources.String(), strings.Join(d.Stopped, ", ")})
+	}
+	p.table(row{"FRAMEWORK", "DEMAND", "ROLE", "UNITS", "RESOURCES", "STOPPED BY"}, rows)
+}

@@ -1,0 +1,285 @@
+package master
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/ringmaster-project/ringmaster/master/lead"
+	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// question is what an explanation is asked of: a demand that stands, one that
+// could be stated, or with neither all that wait.
+type question struct {
+	framework offers.FrameworkID // whose; "" for a wish of a framework that is not there
+	role      offers.Role        // its role then
+	demand    offers.DemandID
+	wish      *offers.Demand
+	looked    int // agents to name one by one
+}
+
+// answered is a question's answer, of one moment.
+type answered struct {
+	state       *state.State
+	explanation *match.Explanation // nil: no such demand stands, or all were asked for
+	waiting     []match.Waiting
+}
+
+// explain answers in the loop, between two turns.
+func (l *loop) explain(ctx context.Context, q question) (answered, error) {
+	return ask(ctx, l, func(core *lead.Core, answer func(answered, error)) {
+		answer(q.ask(core, l.replica.State()), nil)
+	})
+}
+
+func (q *question) ask(core *lead.Core, s *state.State) answered {
+	out := answered{state: s}
+	switch {
+	case q.wish != nil:
+		e := core.Explain(q.framework, q.role, *q.wish, q.looked)
+		out.explanation = &e
+	case q.demand == "":
+		out.waiting = core.Waiting()
+	default:
+		if e, known := core.ExplainStated(q.framework, q.demand, q.looked); known {
+			out.explanation = &e
+		}
+	}
+	return out
+}
+
+// The bounds of what is named one by one.
+const (
+	defaultLooked = 10
+	maxLooked     = 1000
+)
+
+// explain serves GET /v1/explain: why a demand goes where it goes, or waits.
+func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.memory(r.Context())
+	if err != nil {
+		return a.elsewhere(w, r, err)
+	}
+	q, err := readQuestion(r.URL.Query(), &picture{State: s})
+	if err != nil {
+		return err
+	}
+	got, err := a.loop.explain(r.Context(), q)
+	if err != nil {
+		return a.elsewhere(w, r, err)
+	}
+	p := &picture{State: got.state}
+	switch {
+	case got.explanation != nil:
+		return write(w, p.showExplanation(&q, got.explanation))
+	case q.demand != "":
+		return &statusError{http.StatusNotFound, offers.Errorf(offers.BadDemand, "framework %s has no demand %.100q", q.framework, q.demand)}
+	}
+	page, err := p.showWaiting(r, &q, got.waiting)
+	if err != nil {
+		return err
+	}
+	return write(w, page)
+}
+
+func readQuestion(in url.Values, p *picture) (q question, err error) {
+	q.demand, q.role, q.looked = offers.DemandID(in.Get("demand")), offers.Role(in.Get("role")), defaultLooked
+	if text := in.Get("framework"); text != "" {
+		if q.framework, err = p.frameworkCalled(text); err != nil {
+			return q, err
+		}
+		if p.State.Framework(q.framework).Removed {
+			return q, offers.Errorf(offers.UnknownFramework, "the framework %s is removed: it has no demands", q.framework)
+		}
+	}
+	if text := in.Get("looked"); text != "" {
+		if q.looked, err = strconv.Atoi(text); err != nil || q.looked < 0 || q.looked > maxLooked {
+			return q, offers.Errorf(offers.BadMessage, "looked is %.60q; 0 to %d", text, maxLooked)
+		}
+	}
+	if q.role != "" {
+		if err := q.role.Validate(); err != nil {
+			return q, offers.Errorf(offers.BadMessage, "role: %s", err)
+		}
+	}
+	text := in.Get("wish")
+	switch {
+	case text != "" && q.demand != "":
+		return q, offers.Errorf(offers.BadMessage, "demand and wish can't stand together: the one names a demand that stands, the other is one")
+	case q.demand != "" && q.framework == "":
+		return q, offers.Errorf(offers.BadMessage, "framework is missing: demand %.100q of which one?", q.demand)
+	case text == "":
+		return q, nil
+	case q.framework != "" && q.role != "":
+		return q, offers.Errorf(offers.BadMessage, "framework and role can't stand together: a framework has its role")
+	case q.framework == "" && q.role == "":
+		q.role = lead.DefaultRole
+	}
+	q.wish = new(offers.Demand)
+	if err := json.Unmarshal([]byte(text), q.wish); err != nil {
+		return q, offers.Errorf(offers.BadDemand, "wish: %s", err)
+	}
+	if q.wish.Count != nil && *q.wish.Count == 0 {
+		return q, offers.Errorf(offers.BadDemand, "wish: count is 0; there is nothing to explain of a demand that is withdrawn")
+	}
+	return q, nil
+}
+
+// shownWaiting is a demand that waits.
+type shownWaiting struct {
+	Framework   offers.FrameworkID  `json:"framework_id"`
+	Demand      offers.DemandID     `json:"demand_id"`
+	Role        offers.Role         `json:"role"`
+	Resources   offers.Resources    `json:"resources"`
+	Count       *int                `json:"count,omitempty"` // units that are neither launched nor offered; none: whole agents
+	Constraints []offers.Constraint `json:"constraints,omitempty"`
+	Stopped     []string            `json:"stopped"`
+}
+
+func (p *picture) showWaiting(r *http.Request, q *question, list []match.Waiting) (any, error) {
+	l, err := newLister(r)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		d := &list[i]
+		if q.framework != "" && d.Framework != q.framework || given(string(q.role), string(d.Role)) {
+			continue
+		}
+		if !l.add(string(d.Framework)+" "+string(d.Demand.ID), func() any {
+			out := shownWaiting{
+				Framework: d.Framework, Demand: d.Demand.ID, Role: d.Role, Resources: d.Demand.Resources,
+				Constraints: d.Demand.Constraints, Stopped: d.Stopped,
+			}
+			if d.Demand.Count != nil {
+				out.Count = &d.Left
+			}
+			return out
+		}) {
+			break
+		}
+	}
+	return l.page("demands"), nil
+}
+
+// shownExplanation is [match.Explanation] as people and programs see it.
+type shownExplanation struct {
+	Framework offers.FrameworkID `json:"framework_id,omitempty"`
+	Demand    offers.DemandID    `json:"demand_id"`
+	Role      offers.Role        `json:"role"`
+	Placement offers.Placement   `json:"placement"`
+	Prefers   string             `json:"prefers"`
+	Kind      string             `json:"kind,omitempty"` // in the rings of which it is looked up
+	Units     int                `json:"units"`
+	Places    []shownPlace       `json:"places"`
+	Missing   int                `json:"missing"`
+	Untried   int                `json:"untried,omitempty"`
+	Found     *shownTrail        `json:"found,omitempty"`
+	Missed    *shownTrail        `json:"missed,omitempty"`
+}
+
+type shownThing struct {
+	ID   offers.AgentID `json:"id"`
+	Name string         `json:"name"`
+	Host string         `json:"host"`
+}
+
+type shownPlace struct {
+	Agent shownThing     `json:"agent"`
+	Units int            `json:"units"`
+	Ring  offers.RingRef `json:"ring"`
+}
+
+type shownTrail struct {
+	Agents   int           `json:"agents"`
+	LookedAt int           `json:"looked_at"`
+	Suited   int           `json:"suited"`
+	Looked   []shownLook   `json:"looked"`
+	Reasons  []shownReason `json:"reasons"`
+	Winner   *shownLook    `json:"winner,omitempty"`
+	Next     []shownLook   `json:"next,omitempty"`
+	Stopped  []string      `json:"stopped,omitempty"`
+	Never    string        `json:"never,omitempty"`
+}
+
+type shownLook struct {
+	Agent   shownThing    `json:"agent"`
+	Ring    int           `json:"ring"`
+	Free    json.Number   `json:"free"` // of the kind, as the kind is counted
+	Score   *float64      `json:"score,omitempty"`
+	Against *shownAgainst `json:"against,omitempty"`
+}
+
+type shownAgainst struct {
+	Code string `json:"code"`
+	What string `json:"what,omitempty"`
+}
+
+type shownReason struct {
+	shownAgainst
+	Agents int          `json:"agents"`
+	Asked  *json.Number `json:"asked,omitempty"`
+	Most   *json.Number `json:"most,omitempty"`
+}
+
+func (p *picture) showExplanation(q *question, e *match.Explanation) any {
+	out := shownExplanation{
+		Framework: q.framework, Demand: q.demand, Role: e.Role, Placement: e.Placement, Prefers: e.Prefers, Kind: e.Kind,
+		Units: e.Units, Places: []shownPlace{}, Missing: e.Missing, Untried: e.Untried,
+		Found: p.showTrail(e.Kind, e.Found), Missed: p.showTrail(e.Kind, e.Missed),
+	}
+	if q.wish != nil {
+		out.Demand = q.wish.ID
+	}
+	for _, place := range e.Places {
+		out.Places = append(out.Places, shownPlace{p.thing(place.Agent), place.Units, place.Ring})
+	}
+	return out
+}
+
+func (p *picture) thing(id offers.AgentID) shownThing {
+	out := shownThing{ID: id}
+	if a := p.State.Agent(id); a != nil {
+		out.Name, out.Host = a.Name, a.Host
+	}
+	return out
+}
+
+func (p *picture) showTrail(kind string, t *match.Trail) *shownTrail {
+	if t == nil {
+		return nil
+	}
+	out := &shownTrail{
+		Agents: t.Agents, LookedAt: t.LookedAt, Suited: t.Suited, Looked: p.showLooks(kind, t.Looked),
+		Reasons: []shownReason{}, Next: p.showLooks(kind, t.Next), Stopped: t.Stopped, Never: t.Never,
+	}
+	if t.Winner != nil {
+		out.Winner = &p.showLooks(kind, []match.Look{*t.Winner})[0]
+	}
+	for _, r := range t.Reasons {
+		one := shownReason{shownAgainst: shownAgainst{r.Code, r.What}, Agents: r.Agents}
+		if r.Asked > 0 {
+			asked, most := showKind(r.What, r.Asked), showKind(r.What, r.Most)
+			one.Asked, one.Most = &asked, &most
+		}
+		out.Reasons = append(out.Reasons, one)
+	}
+	return out
+}
+
+func (p *picture) showLooks(kind string, list []match.Look) []shownLook {
+	out := []shownLook{}
+	for _, l := range list {
+		one := shownLook{Agent: p.thing(l.Agent), Ring: l.Ring, Free: showKind(kind, l.Free), Score: l.Score}
+		if l.Against != nil {
+			one.Against = &shownAgainst{l.Against.Code, l.Against.What}
+		}
+		out = append(out, one)
+	}
+	return out
+}

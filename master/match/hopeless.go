@@ -1,0 +1,98 @@
+package match
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// Hopeless is a demand that no agent could take that is known, also of those
+// that are away, even with nothing given away. It stands all the same: another
+// agent may come. Before the first one came nothing is. What it is found by is true, but does not find all: that an
+// agent has too few devices of a size, or other ports, is not looked at.
+type Hopeless struct {
+	Framework offers.FrameworkID
+	Demand    offers.DemandID
+	Stopped   []string
+	Why       string // a sentence
+}
+
+// never says why d is hopeless, "" where it is not. It costs O(agents) for the
+// first in an epoch and for those with constraints, and else O(kinds of agents).
+func (m *Matcher) never(d *demand) string {
+	if len(m.agents) == 0 {
+		return "" // the first are on their way
+	}
+	if unknown := m.unknownKinds(d); len(unknown) > 0 {
+		return "no agent that is known has " + strings.Join(unknown, " or ")
+	}
+	m.survey()
+	if !slices.ContainsFunc(m.makes, func(most []int64) bool { return covers(most, d.need) }) {
+		return m.tooMuch(d)
+	}
+	if len(d.spec.Constraints) == 0 {
+		return ""
+	}
+	for _, a := range m.agents {
+		if meets(d, a) && covers(m.kinds.all(a), d.need) {
+			return ""
+		}
+	}
+	return "no agent that is known and has enough meets the constraints"
+}
+
+// survey finds out what kinds of agents there are.
+func (m *Matcher) survey() {
+	if m.makesOf == m.epoch {
+		return
+	}
+	m.makes, m.makesOf = nil, m.epoch
+	seen := map[string]bool{}
+	for _, a := range m.agents {
+		most := m.kinds.all(a)
+		if key := fmt.Sprint(most); !seen[key] {
+			seen[key] = true
+			m.makes = append(m.makes, most)
+		}
+	}
+}
+
+// all returns what an agent has in all, by column.
+func (k *kinds) all(a *agent) []int64 {
+	out := make([]int64, k.columns())
+	for c := range k.ringed() {
+		out[c] = k.most(a, c)
+	}
+	return out
+}
+
+// tooMuch names the first kind of which d asks more than any agent has, or all
+// that it asks for together.
+func (m *Matcher) tooMuch(d *demand) string {
+	var asked []string
+	for c, n := range d.need {
+		if n == 0 {
+			continue
+		}
+		var most int64
+		for _, have := range m.makes {
+			most = max(most, have[c])
+		}
+		kind := m.kinds.columnName(c)
+		if n > most {
+			return fmt.Sprintf("no agent that is known has %s %s, the largest has %s", amountOf(c, n), kind, amountOf(c, most))
+		}
+		asked = append(asked, kind)
+	}
+	return "no agent that is known has so much of " + strings.Join(asked, " and ") + " together"
+}
+
+// amountOf writes an amount of a column: cpus in cores, all else as it is.
+func amountOf(column int, n int64) string {
+	if column == int(offers.CPUs) {
+		return offers.FormatCPUs(n)
+	}
+	return fmt.Sprint(n)
+}

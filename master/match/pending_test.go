@@ -1,0 +1,107 @@
+package match
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// TestStoppedNamesEveryKind: a waiting demand is counted for each kind that is
+// short, and for none any more once it is met or withdrawn.
+func TestStoppedNamesEveryKind(t *testing.T) {
+	for _, c := range []struct{ name, demand, want string }{
+		{"two kinds that nobody has enough of", `"resources":{"cpus":9,"mem":900}`, "map[cpus:1 mem:1]"},
+		{"one of two", `"resources":{"cpus":9,"mem":10}`, "map[cpus:1]"},
+		{"each by another agent", `"resources":{"cpus":8,"mem":800}`, "map[cpus:1 mem:1]"},
+		{"slices of a device", `"resources":{"cpus":1,"devices":{"gpu":{"memory":200}}}`, "map[gpu.slice:1]"},
+		{"whole devices", `"resources":{"devices":{"gpu":{"count":2}}}`, "map[gpu:1]"},
+		{"a device and another's cpus", `"resources":{"cpus":8,"devices":{"gpu":{"count":1}}}`, "map[cpus:1 gpu:1]"},
+		{"classes that nobody has", `"resources":{"cpus":1,"devices":{"npu":{"count":1},"tpu":{"memory":1}}}`, "map[npu:1 tpu.slice:1]"},
+		{"a constraint", `"resources":{"cpus":1},"constraints":["rack==r9"]`, "map[constraint:1]"},
+		{"ports", `"resources":{"cpus":1,"ports":[31000]}`, "map[ports:1]"},
+	} {
+		b := newBench(t, Config{})
+		b.agent("cpus", `{"cpus":8,"mem":80}`)
+		b.agent("mem", `{"cpus":4,"mem":800}`)
+		b.agent("gpu", `{"cpus":4,"mem":80,"devices":{"gpu":{"ids":["g0"],"capacity":[100]}}}`)
+		f := b.framework("f", "default")
+		b.demand(f, `{"id":"d","count":1,`+c.demand+`}`)
+		if got := b.places(); got != "[]" {
+			t.Fatalf("%s: it is offered %s", c.name, got)
+		}
+		if got := fmt.Sprint(b.View().Pending); got != c.want {
+			t.Errorf("%s: pending %s, want %s", c.name, got, c.want)
+		}
+		if w := b.Waiting(); len(w) != 1 || w[0].Demand.ID != "d" || w[0].Left != 1 {
+			t.Errorf("%s: waiting are %+v", c.name, w)
+		}
+		b.demand(f, `{"id":"d","count":0}`)
+		b.offered()
+		if len(b.View().Pending)+len(b.Waiting()) > 0 {
+			t.Errorf("%s: once withdrawn %v and %v wait", c.name, b.View().Pending, b.Waiting())
+		}
+	}
+}
+
+// TestHopelessIsSaidAtOnce: what no known agent could ever take is told in the
+// turn in which it is stated, once, and stands for an agent that comes.
+func TestHopelessIsSaidAtOnce(t *testing.T) {
+	for _, c := range []struct{ demand, why string }{
+		{`"resources":{"cpus":9}`, "no agent that is known has 9 cpus, the largest has 8"},
+		{`"resources":{"devices":{"npu":{"count":1}}}`, "no agent that is known has npu"},
+		{`"resources":{"cpus":8,"mem":800}`, "no agent that is known has so much of cpus and mem together"},
+		{`"resources":{"cpus":8},"constraints":["rack==r2"]`, "no agent that is known and has enough meets the constraints"},
+		{`"resources":{"cpus":7}`, ""},
+		{`"resources":{"cpus":3},"constraints":["rack==r2"]`, ""},
+	} {
+		b := newBench(t, Config{})
+		f := b.framework("f", "default")
+		b.agentWith("cpus", `{"cpus":8,"mem":80}`, map[string]string{"rack": "r1"})
+		b.agentWith("mem", `{"cpus":4,"mem":800}`, map[string]string{"rack": "r2"})
+		b.demand(f, `{"id":"d","count":2,`+c.demand+`}`)
+		r := b.Ready(b.now)
+		var why string
+		if len(r.Hopeless) > 0 {
+			why = r.Hopeless[0].Why
+		}
+		if why != c.why || len(r.Hopeless) > 1 || why != "" && (r.Hopeless[0].Demand != "d" || r.Hopeless[0].Framework != f || len(r.Hopeless[0].Stopped) == 0) {
+			t.Errorf("%s: told %+v, want %q", c.demand, r.Hopeless, c.why)
+		}
+		if why == "" {
+			continue
+		}
+		b.agentWith("small", `{"cpus":1}`, nil)
+		if again := b.Ready(b.now); len(again.Hopeless) > 0 {
+			t.Errorf("%s: told again %+v", c.demand, again.Hopeless)
+		}
+		b.agentWith("large", `{"cpus":9,"mem":900,"devices":{"npu":{"ids":["n0"],"capacity":[1]}}}`, map[string]string{"rack": "r2"})
+		found := false
+		for _, o := range b.offered() {
+			found = found || o.Demand == "d" && b.names[o.Agent] == "large"
+		}
+		if !found {
+			t.Errorf("%s: it is not offered the agent that came", c.demand)
+		}
+	}
+}
+
+// TestNothingIsHopelessBeforeAgentsCome: a framework that is there first is not
+// told what the first agent will show wrong.
+func TestNothingIsHopelessBeforeAgentsCome(t *testing.T) {
+	b := newBench(t, Config{})
+	f := b.framework("f", "default")
+	b.demand(f, `{"id":"d","count":1,"resources":{"cpus":9}}`)
+	if r := b.Ready(b.now); len(r.Hopeless) > 0 {
+		t.Errorf("told %+v", r.Hopeless)
+	}
+	e, known := b.ExplainStated(f, "d", 1)
+	if !known || e.Missed.Never != "" || e.Missed.Agents != 0 || fmt.Sprint(e.Missed.Stopped) != "[cpus]" {
+		t.Errorf("explained %+v", e.Missed)
+	}
+	b.agent("a", `{"cpus":8}`)
+	b.demand(f, `{"id":"e","count":1,"resources":{"cpus":9}}`)
+	if r := b.Ready(b.now); len(r.Hopeless) != 1 || r.Hopeless[0].Demand != offers.DemandID("e") {
+		t.Errorf("once an agent is there told %+v", r.Hopeless)
+	}
+}
