@@ -106,7 +106,7 @@ func (m *Matcher) Explain(id offers.FrameworkID, role offers.Role, spec offers.D
 			m.fair.prune(f.node)
 		}()
 	}
-	d := &demand{spec: spec, owner: f, at: -1, spread: m.spreadOut(f, &spec)}
+	d := &demand{spec: spec, owner: f, at: -1, spread: m.spreadOut(f, &spec), form: &form{key: shapeKey(&spec)}}
 	units := 1
 	if d.counted() {
 		units = *spec.Count
