@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,9 +22,19 @@ type browser struct {
 	testing.TB
 	ctx       context.Context
 	artifacts string
+	*complaints
+}
 
+// complaints are what scripts threw and the content security policy refused.
+type complaints struct {
 	mu    sync.Mutex
-	wrong []string // what scripts threw and the content security policy refused
+	wrong []string
+}
+
+// within is the same browser for a part of its test.
+func (b *browser) within(t *testing.T) *browser {
+	t.Helper()
+	return &browser{t, b.ctx, b.artifacts, b.complaints}
 }
 
 // newBrowser starts one, and skips where there is none.
@@ -47,8 +58,10 @@ func newBrowser(t *testing.T) *browser {
 	t.Cleanup(end)
 	ctx, end := chromedp.NewContext(allocated)
 	t.Cleanup(end)
-	b := &browser{TB: t, ctx: ctx, artifacts: t.ArtifactDir()}
-	b.do(chromedp.Navigate("about:blank"))
+	b := &browser{TB: t, ctx: ctx, artifacts: t.ArtifactDir(), complaints: &complaints{}}
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the browser ends with the context of the first step
+		t.Fatal(err)
+	}
 	go b.listen() // ends with the browser
 	return b
 }
@@ -77,7 +90,10 @@ func (b *browser) healthy() {
 
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
+	ctx, end := context.WithTimeout(b.ctx, patience)
+	defer end()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.picture("failed")
 		b.Fatal(err)
 	}
 }
@@ -133,6 +149,12 @@ func (b *browser) click(selector, text string) {
 	value[chromedp.Void](b, one+`.click()`)
 }
 
+// fill gives a field a value.
+func (b *browser) fill(selector, text string) {
+	b.Helper()
+	value[chromedp.Void](b, fmt.Sprintf(`document.querySelector(%q).value = %q`, selector, text))
+}
+
 // picture keeps what the page looks like.
 func (b *browser) picture(name string) {
 	b.Helper()
@@ -158,14 +180,19 @@ func (b *browser) window(width, height int64, scheme string) {
 	value[bool](b, `new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true), 150)))`)
 }
 
-// pictures keeps it in light and dark, wide and narrow. A page that is wider
-// than its window is a fault.
+// pictures keeps it in light and dark, wide and narrow, where go test is told
+// to keep -artifacts. A page that is wider than its window is a fault.
 func (b *browser) pictures(name string) {
 	b.Helper()
-	for _, form := range []struct {
+	type form struct {
 		name, scheme string
 		width        int64
-	}{{"wide", "light", 1280}, {"narrow", "light", 390}, {"narrow", "dark", 390}, {"wide", "dark", 1280}} {
+	}
+	forms := []form{{"narrow", "light", 390}}
+	if kept := flag.Lookup("test.artifacts"); kept != nil && kept.Value.String() == "true" {
+		forms = append(forms, form{"wide", "light", 1280}, form{"wide", "dark", 1280}, form{"narrow", "dark", 390})
+	}
+	for _, form := range forms {
 		b.window(form.width, 900, form.scheme)
 		tall := value[int64](b, `document.documentElement.scrollHeight`)
 		b.window(form.width, min(tall, 5000), form.scheme)

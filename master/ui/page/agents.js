@@ -7,8 +7,10 @@ import { live } from "./live.js";
 const step = 200; // rows that are shown at first, and more by each asking
 const pause = 500; // ms between two orderings
 
+const words = new Intl.Collator("en", { numeric: true }); // a-2 before a-10
+
 const orders = {
-  name: (a, b) => (a.name < b.name ? -1 : 1),
+  name: (a, b) => words.compare(a.name, b.name),
   state: (a, b) => (a.state < b.state ? -1 : a.state > b.state ? 1 : orders.name(a, b)),
   tasks: (a, b) => b.tasks - a.tasks || orders.name(a, b),
   cpus: (a, b) => part(b, "cpus") - part(a, "cpus") || orders.name(a, b),

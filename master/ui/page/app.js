@@ -8,13 +8,23 @@ import { overview } from "./overview.js";
 import { ringsView } from "./ringsview.js";
 import { agentsView } from "./agents.js";
 import { agentView } from "./agent.js";
+import { frameworksView, frameworkView } from "./frameworks.js";
+import { jobsView, jobView } from "./jobs.js";
+import { tasksView } from "./tasks.js";
+import { taskView } from "./task.js";
 import { View } from "./view.js";
+
+// either shows one thing where the address names one, all of them otherwise.
+const either = (all, one) => (view, rest, query) => (rest[0] ? one : all)(view, rest, query);
 
 // routes by the first part of the address; those in the menu have a name.
 const routes = [
   { at: "", name: "Overview", show: overview },
   { at: "rings", name: "Rings", show: ringsView },
-  { at: "agents", name: "Agents", show: (view, rest, query) => (rest[0] ? agentView(view, rest) : agentsView(view, rest, query)) },
+  { at: "agents", name: "Agents", show: either(agentsView, agentView) },
+  { at: "tasks", name: "Tasks", show: either(tasksView, taskView) },
+  { at: "jobs", name: "Jobs", show: either(jobsView, jobView) },
+  { at: "frameworks", name: "Frameworks", show: either(frameworksView, frameworkView) },
 ];
 
 const main = document.getElementById("main");

@@ -58,12 +58,13 @@ export function facts(pairs) {
   return h("dl", { class: "facts" }, shown.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
-// bar draws a part of a whole with the numbers beside it.
-export function bar(part, whole, text, label = text) {
+// bar draws a part of a whole with the numbers beside it. Nearly all is a
+// warning, or where that is wanted good.
+export function bar(part, whole, text, wanted = false) {
   const share = whole > 0 ? Math.min(1, part / whole) : 0;
-  const inner = h("span", { class: share > 0.9 ? "fill full" : "fill" });
+  const inner = h("span", { class: wanted ? "fill wanted" : share > 0.9 ? "fill full" : "fill" });
   inner.style.width = `${(share * 100).toFixed(1)}%`;
-  const outer = h("span", { class: "track", role: "meter", "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) }, inner);
+  const outer = h("span", { class: "track", role: "meter", "aria-label": text, "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) }, inner);
   return h("span", { class: "bar" }, outer, h("span", { class: "amount" }, text));
 }
 

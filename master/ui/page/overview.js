@@ -50,6 +50,10 @@ export function overview(view) {
   count();
   tell();
   draw();
+  view.reads({ path: "/v1/status", pause: 2000, wants: (e) => /^(framework_|leader_|agent_)/.test(e.type), show: (status) => {
+    live.status = seen = status;
+    count();
+  } });
   view.load(async (signal) => {
     samples = (await get("/v1/usage", signal)).samples;
     count();

@@ -223,9 +223,15 @@ export class RingSet {
     }
   }
 
+  // mark puts a circle around the dot that is pointed at, and what is known of
+  // it beside.
   mark(paint, colour) {
+    const { x, y } = this.at;
+    this.tip.style.left = `${Math.min(Math.max(x, 110), 2 * this.middle - 110)}px`;
+    this.tip.style.top = `${y + (y < 90 ? 14 : -14)}px`;
+    this.tip.classList.toggle("below", y < 90);
     paint.beginPath();
-    paint.arc(this.at.x, this.at.y, this.at.size + 4, 0, 2 * Math.PI);
+    paint.arc(x, y, this.at.size + 4, 0, 2 * Math.PI);
     paint.strokeStyle = colour("--text");
     paint.lineWidth = 2;
     paint.stroke();
@@ -275,9 +281,6 @@ export class RingSet {
         h("strong", {}, dot.name),
         h("span", {}, `${amount(this.kind, dot.free)} of ${amount(this.kind, dot.whole)} free (${percent(dot.whole ? dot.free / dot.whole : 0)})`),
         h("span", {}, `ring ${i + 1}: ${amount(this.kind, this.from[i])} ${upTo}`));
-      this.tip.style.left = `${Math.min(Math.max(dot.x, 90), 2 * this.middle - 90)}px`;
-      this.tip.style.top = `${dot.y + (dot.y < 90 ? 14 : -14)}px`;
-      this.tip.classList.toggle("below", dot.y < 90);
     }
     this.plan();
   }
