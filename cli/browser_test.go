@@ -38,7 +38,7 @@ func (b *browser) within(t *testing.T) *browser {
 }
 
 // newBrowser starts one, and skips where there is none.
-func newBrowser(t *testing.T) *browser {
+func newBrowser(t testing.TB) *browser {
 	t.Helper()
 	var program string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {

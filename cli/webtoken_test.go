@@ -12,7 +12,9 @@ import (
 func TestWebPageSignsInAtAnyMaster(t *testing.T) {
 	b := newBrowser(t)
 	c := newCluster(t, 3, 0, "--token", "sesame")
-	var status struct{ Leader struct{ Name, Address string } }
+	var status struct {
+		Leader struct{ Name, Address string }
+	}
 	if err := json.Unmarshal([]byte(ringmaster(t, c.http[0], "status", "--token", "sesame", "-o", "json")), &status); err != nil {
 		t.Fatal(err)
 	}

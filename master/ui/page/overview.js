@@ -50,6 +50,7 @@ export function overview(view) {
   count();
   tell();
   draw();
+  requestAnimationFrame(() => performance.mark("first-rings")); // for who measures
   view.reads({ path: "/v1/status", pause: 2000, wants: (e) => /^(framework_|leader_|agent_)/.test(e.type), show: (status) => {
     live.status = seen = status;
     count();
