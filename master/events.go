@@ -51,7 +51,7 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	s := &eventStream{to: w, control: http.NewResponseController(w), reader: reader, filter: filter, follow: ask.follow}
+	s := &eventStream{to: w, control: http.NewResponseController(w), reader: reader, filter: filter, follow: ask.follow, status: ask.status}
 	begin := events.Event{Type: events.Begin, Time: time.Now().UTC(), Name: a.replica.Self().Name, Address: a.replica.Self().HTTP, Term: p.Term}
 	if s.begin(begin) {
 		s.run(r.Context())
@@ -61,20 +61,23 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 
 // eventsQuery is how a reader wants to read.
 type eventsQuery struct {
-	after                 *events.ID // nil: from now on
-	oldest, stale, follow bool
+	after                         *events.ID // nil: from now on
+	oldest, stale, follow, status bool
 }
 
 // readEventsQuery refuses what it does not know: who mistypes a filter would
 // get everything.
 func readEventsQuery(r *http.Request) (q eventsQuery, err error) {
-	known := []string{"after", "follow", "stale", "framework", "agent", "task", "role", "type"}
+	known := []string{"after", "follow", "stale", "status", "framework", "agent", "task", "role", "type"}
 	for name := range r.URL.Query() {
 		if !slices.Contains(known, name) {
 			return q, offers.Errorf(offers.BadMessage, "%.60q is unknown; there are %s", name, strings.Join(known, ", "))
 		}
 	}
 	if q.stale, err = flag(r, "stale"); err != nil {
+		return q, err
+	}
+	if q.status, err = flag(r, "status"); err != nil {
 		return q, err
 	}
 	q.follow = true
@@ -184,6 +187,7 @@ type eventStream struct {
 	reader  *feedReader
 	filter  events.Filter
 	follow  bool
+	status  bool      // it wants to know how the cluster stands, too
 	told    events.ID // where the reader knows that it is
 	wrote   time.Time // last
 }
@@ -230,6 +234,9 @@ func (s *eventStream) run(ctx context.Context) {
 			text = append(text, gap(s.told, lost)...)
 		}
 		text = s.append(text, list[:n])
+		if s.status {
+			text = append(text, s.reader.fresh()...)
+		}
 		more := n == len(list)
 		if more && len(text) < eventBytes {
 			continue

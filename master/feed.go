@@ -2,6 +2,7 @@ package master
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,11 @@ type feed struct {
 	readers int
 	gaps    uint64 // told to readers
 	dropped uint64 // events that readers missed because they were too slow
+
+	now       *state.State // with all durable events in it and nothing else; nil before the first
+	samples   []shownSample
+	status    []byte // the block of the newest status, for those who want it
+	announced uint64 // how many there were
 }
 
 var _ replica.Watcher = (*feed)(nil)
@@ -48,19 +54,33 @@ func (f *feed) change(do func(*events.Buffer)) {
 
 // Applied implements [replica.Watcher].
 func (f *feed) Applied(before, after *state.State, batch []state.Command, results []state.Result) {
-	if list := events.Derive(before, after, batch, results); len(list) > 0 {
-		f.change(func(b *events.Buffer) { b.Append(list) })
+	list := events.Derive(before, after, batch, results)
+	if len(list) == 0 {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.now = after
+		return
 	}
+	f.change(func(b *events.Buffer) {
+		f.now = after
+		b.Append(list)
+	})
 }
 
 // Loaded implements [replica.Watcher].
 func (f *feed) Loaded(now *state.State) {
-	f.change(func(b *events.Buffer) { b.Reset(events.EpochOf(now), now.Applied()) })
+	f.change(func(b *events.Buffer) {
+		f.now = now
+		b.Reset(events.EpochOf(now), now.Applied())
+	})
 }
 
 // Restored implements [replica.Watcher].
 func (f *feed) Restored(now *state.State, at time.Time) {
-	f.change(func(b *events.Buffer) { b.Append([]events.Event{events.ReplacedBy(now, at)}) })
+	f.change(func(b *events.Buffer) {
+		f.now = now
+		b.Append([]events.Event{events.ReplacedBy(now, at)})
+	})
 }
 
 // lead begins a leadership from a state, the n-th in its term.
@@ -93,6 +113,38 @@ func (f *feed) cease() {
 			f.over = nil
 		}
 	})
+}
+
+// standing returns the replicated state, nil where this master has none yet,
+// and the event after which to go on from it.
+func (f *feed) standing() (*state.State, events.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now, f.buffer.Last()
+}
+
+// note keeps a sample of what is used, in the place of the eldest where there
+// are enough.
+func (f *feed) note(s shownSample) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.samples) == usageKept {
+		f.samples = slices.Delete(f.samples, 0, 1)
+	}
+	f.samples = append(f.samples, s)
+}
+
+// notes returns what note has kept.
+func (f *feed) notes() []shownSample {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]shownSample{}, f.samples...)
+}
+
+// announce gives a block to all readers that want the status, who get the
+// newest one only.
+func (f *feed) announce(block []byte) {
+	f.change(func(*events.Buffer) { f.status, f.announced = block, f.announced+1 })
 }
 
 // timeline returns what is kept of one task, the eldest first. It looks
@@ -134,6 +186,8 @@ type feedReader struct {
 	at    events.ID // of the place
 	known events.ID // durable events up to here it has had elsewhere
 	gap   bool      // what it wants to go on from is not kept
+
+	announced uint64 // of the statuses, the last that it had
 }
 
 // enter begins to read after the event of that id, or where from is nil with
@@ -149,7 +203,7 @@ func (f *feed) enter(from *events.ID, oldest, stale bool) (*feedReader, error) {
 		return nil, offers.Errorf(offers.RateLimited, "this master has %d readers of events, the most there can be", maxReaders)
 	}
 	f.readers++
-	r := &feedReader{feed: f}
+	r := &feedReader{feed: f, announced: f.announced}
 	if !stale {
 		r.over = f.over
 	}
@@ -179,6 +233,17 @@ func (r *feedReader) leave() {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
 	r.feed.readers--
+}
+
+// fresh returns the newest status, nil where the reader has had it.
+func (r *feedReader) fresh() []byte {
+	r.feed.mu.Lock()
+	defer r.feed.mu.Unlock()
+	if r.announced == r.feed.announced {
+		return nil
+	}
+	r.announced = r.feed.announced
+	return r.feed.status
 }
 
 // take copies what comes next into list. Without anything it returns a

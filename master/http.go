@@ -92,6 +92,8 @@ type route struct {
 func (a *api) build() {
 	a.mux, a.routes = http.NewServeMux(), map[string]route{}
 	for pattern, r := range map[string]route{
+		"GET /{$}":             {serve: page},
+		"GET /ui/{file}":       {serve: page},
 		"GET /healthz":         {serve: a.health},
 		"GET /readyz":          {serve: a.readiness},
 		"GET /v1/openapi.json": {action: door.Read, serve: openapi},
@@ -109,6 +111,8 @@ func (a *api) build() {
 		"GET /v1/rings":           {action: door.Read, serve: a.read(a.listRings)},
 		"GET /v1/roles":           {action: door.Read, serve: a.read(a.listRoles)},
 		"GET /v1/explain":         {action: door.Read, serve: a.explain},
+		"GET /v1/floor":           {action: door.Read, serve: a.read(a.floor)},
+		"GET /v1/usage":           {action: door.Read, serve: a.read(a.usage)},
 		"GET /v1/events":          {action: door.Read, serve: a.events},
 
 		"GET /v1/tasks/{id}/logs":            {action: door.Sandbox, target: "id", serve: a.taskLogs},

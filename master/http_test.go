@@ -243,10 +243,12 @@ func TestMasterThatDoesNotAnswer(t *testing.T) {
 
 func TestShapesAreGolden(t *testing.T) {
 	s := newScene(t, "")
+	s.sample(t.Context(), dawn)
 	for name, path := range map[string]string{
 		"status": "/v1/status", "masters": "/v1/masters", "agents": "/v1/agents", "agent": "/v1/agents/a00001",
 		"frameworks": "/v1/frameworks", "framework": "/v1/frameworks/f00002", "tasks": "/v1/tasks", "task": "/v1/tasks/f00001:t1",
 		"offers": "/v1/offers", "rings": "/v1/rings", "roles": "/v1/roles", "agents_stale": "/v1/agents?stale=true",
+		"floor": "/v1/floor", "usage": "/v1/usage",
 	} {
 		status, header, text := s.ask("GET", path, "")
 		if status != 200 || header.Get("Content-Type") != "application/json" {

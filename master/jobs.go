@@ -31,7 +31,7 @@ func (a *api) jobs(w http.ResponseWriter, r *http.Request) error {
 		return offers.Errorf(offers.Unavailable, "the jobs framework %s says that it is reached at %.100q, which is no URL", f.ID, f.Labels[wire.JobsLabel])
 	}
 	at.Path, at.RawPath, at.RawQuery = r.URL.Path, "", r.URL.RawQuery
-	a.proxy(at, "the jobs framework").ServeHTTP(w, r)
+	a.proxy(at, "the jobs framework", passedOn).ServeHTTP(w, r)
 	return nil
 }
 

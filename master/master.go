@@ -97,6 +97,7 @@ func (m *Master) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { m.loop.run(leading) })
 	running.Go(func() { m.awaitReady(requests) })
+	running.Go(func() { m.api.count(requests) })
 	served := make(chan error, 1)
 	running.Go(func() { served <- server.Serve(m.listen()) })
 

@@ -68,17 +68,21 @@ func (a *api) sandbox(w http.ResponseWriter, r *http.Request, what string, query
 		scheme = "https"
 	}
 	at := &url.URL{Scheme: scheme, Host: ag.Address, Path: "/v1/sandbox/" + string(t.Framework) + "/" + string(t.Spec.ID) + what, RawQuery: query.Encode()}
-	a.proxy(at, "agent "+string(ag.ID)).ServeHTTP(w, r)
+	a.proxy(at, "agent "+string(ag.ID), passedOn).ServeHTTP(w, r)
 	return nil
 }
 
 // passedOn marks what a master asks for somebody else.
-const passedOn = "1.1 ringmaster"
+const (
+	passedOn       = "1.1 ringmaster"
+	passedToLeader = "1.1 ringmaster-follower"
+)
 
 // proxy passes a request on and streams the answer, each piece as it comes.
 // Neither the client's credentials nor the answer's headers pass through, but
-// for those that say what the bytes are. whose is who is asked, for people.
-func (a *api) proxy(at *url.URL, whose string) http.Handler {
+// for those that say what the bytes are. whose is who is asked, for people, via how
+// the request is marked.
+func (a *api) proxy(at *url.URL, whose, via string) http.Handler {
 	return &httputil.ReverseProxy{
 		Transport:     a.agents,
 		FlushInterval: -1,
@@ -88,8 +92,8 @@ func (a *api) proxy(at *url.URL, whose string) http.Handler {
 			if at.Scheme == "https" || !a.door.Secure() { // the token never leaves TLS
 				pr.Out.Header = a.door.Header()
 			}
-			pr.Out.Header.Set("Via", passedOn)
-			for _, name := range []string{"Range", "If-Range", "Content-Type"} {
+			pr.Out.Header.Set("Via", via)
+			for _, name := range []string{"Range", "If-Range", "Content-Type", "Accept-Encoding"} {
 				if v := pr.In.Header.Get(name); v != "" {
 					pr.Out.Header.Set(name, v)
 				}
@@ -97,7 +101,7 @@ func (a *api) proxy(at *url.URL, whose string) http.Handler {
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			kept := http.Header{}
-			for _, name := range []string{"Content-Type", "Content-Length", "Content-Range", "Accept-Ranges", "Last-Modified", "Retry-After"} {
+			for _, name := range []string{"Content-Type", "Content-Encoding", "Content-Length", "Content-Range", "Accept-Ranges", "Last-Modified", "Retry-After"} {
 				if v := resp.Header.Get(name); v != "" {
 					kept.Set(name, v)
 				}

@@ -56,7 +56,7 @@ func (a *api) read(look func(*http.Request, *picture) (any, error)) func(http.Re
 		if err != nil {
 			return err
 		}
-		return write(w, answer)
+		return writePacked(w, r, answer)
 	}
 }
 

@@ -38,7 +38,9 @@ type shownStatus struct {
 	Offered    shown                     `json:"offered"`
 }
 
-func (a *api) status(_ *http.Request, p *picture) (any, error) {
+func (a *api) status(_ *http.Request, p *picture) (any, error) { return a.statusOf(p), nil }
+
+func (a *api) statusOf(p *picture) shownStatus {
 	c := p.count()
 	out := shownStatus{
 		ClusterID: p.State.ClusterID(), Version: a.version, Term: p.Term, Masters: a.showMasters(),
@@ -52,7 +54,7 @@ func (a *api) status(_ *http.Request, p *picture) (any, error) {
 	if out.Pending == nil {
 		out.Pending = map[string]int{}
 	}
-	return out, nil
+	return out
 }
 
 func (a *api) masters(*http.Request, *picture) (any, error) {

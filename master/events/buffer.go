@@ -149,6 +149,9 @@ func (b *Buffer) End() (uint64, ID) {
 	return b.shown, b.at(b.shown - 1).ID
 }
 
+// Last returns the name of the newest durable event, shown or not.
+func (b *Buffer) Last() ID { return b.last }
+
 // Oldest returns the place of the oldest event, and what comes before it.
 func (b *Buffer) Oldest() (uint64, ID) { return b.first, b.floor }
 

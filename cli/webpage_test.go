@@ -1,0 +1,186 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/ringmaster-project/ringmaster/cli"
+)
+
+// fleet adds simulated agents to a cluster until the test ends.
+func fleet(tb testing.TB, at string, args ...string) {
+	tb.Helper()
+	out, in := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		cli.Main(tb.Context(), append([]string{"ringmaster", "bench", "agents", "--masters", at}, args...), strings.NewReader(""), in, io.Discard)
+		in.Close()
+	}()
+	ready := make([]byte, len("ready "))
+	if _, err := io.ReadFull(out, ready); err != nil {
+		tb.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the pipe
+	tb.Cleanup(func() { <-ended })
+}
+
+// ringmaster runs a command of its own against a cluster and returns what it printed.
+func ringmaster(tb testing.TB, at string, args ...string) string {
+	tb.Helper()
+	ctx, end := context.WithTimeout(context.Background(), patience)
+	defer end()
+	cmd := exec.CommandContext(ctx, "ringmaster", args...)
+	cmd.Env = append(os.Environ(), "RINGMASTER_MASTERS="+at)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		tb.Fatalf("ringmaster %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// evil is what a task must not be able to do to who looks at it.
+const evil = `<img src=x onerror=document.title=1><script>document.title=1</script>`
+
+// TestWebPage clicks through every view of the page of a real cluster, in which
+// tasks run, and acts.
+func TestWebPage(t *testing.T) {
+	needShim(t)
+	b := newBrowser(t)
+	at := addresses(t, 1)[0]
+	dev := launch(t, t.TempDir(), "dev", "dev", "--http", at, "--resources", "cpus=8,mem=16GiB,disk=100GiB,gpu=4x24GiB", "--attributes", "real=yes")
+	dev.await(t)
+	fleet(t, at, "--count", "40", "--resources", "cpus=16,mem=64GiB,disk=1TiB", "--task-time", "10m")
+	ringmaster(t, at, "role", "set", "eng/ml", "--weight", "2", "--quota", "cpus=400,gpu=96GiB", "--guarantee", "cpus=20")
+	b.do(chromedp.Navigate("http://" + at + "/"))
+	b.await(`document.querySelector("#connection").textContent === "live"`)
+
+	part := func(name string, clicks func(b *browser)) {
+		if !t.Failed() {
+			t.Run(name, func(t *testing.T) { clicks(b.within(t)) })
+		}
+	}
+	part("overview", func(b *browser) {
+		b.await(`document.querySelectorAll("figure.rings canvas").length === 5`)
+		b.shows("41 agents")
+		ringmaster(t, at, "run", "--detach", "--role", "eng/ml", "--count", "30", "--cpus", "9", "--mem", "40GiB", "--name", "crowd", "--", "sleep", "600")
+		ringmaster(t, at, "run", "--detach", "--constraint", "real==yes", "--gpu-mem", "10GiB", "--cpus", "2", "--name", "talker", "--", "sh", "-c",
+			"echo 'hello from the sandbox'; echo '"+evil+"'; mkdir -p out; echo deep > out/note; echo oops >&2; while sleep 0.2; do echo again; done")
+		b.shows("launched on")
+		b.await(`document.querySelector(".tile:nth-child(3) .value").textContent === "31"`)
+		b.pictures("overview")
+	})
+	part("rings", func(b *browser) {
+		b.click("header nav a", "Rings")
+		b.click(".tabs a", "Memory")
+		b.shows("16 GiB to 32 GiB")
+		b.await(`[...document.querySelectorAll("tbody tr")].some((r) => r.cells[1].textContent === "16 GiB to 32 GiB" && r.cells[2].textContent === "30")`)
+		b.do(chromedp.Focus(chromedp.CSS(".large canvas")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+		b.shows("GiB free (")
+		b.pictures("rings")
+		b.do(chromedp.Focus(chromedp.CSS(".large canvas")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.Enter))
+		b.await(`location.hash.startsWith("#/agents/a")`)
+	})
+	part("agents", func(b *browser) {
+		b.click("header nav a", "Agents")
+		b.await(`document.querySelectorAll("tbody tr").length === 41`)
+		b.click("button.sort", "CPU cores used")
+		b.await(`document.querySelector("tbody tr .amount").textContent === "9 of 16"`)
+		b.pictures("agents")
+		host, err := os.Hostname()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.do(chromedp.SendKeys(chromedp.CSS("#search"), host))
+		b.await(`document.querySelectorAll("tbody tr").length === 1`)
+		b.click("tbody a", host)
+		b.shows("10 GiB of 24 GiB")
+		b.shows("talker")
+		b.pictures("agent")
+	})
+	part("task", func(b *browser) {
+		b.click("tbody a", "talker")
+		b.shows("hello from the sandbox")
+		b.shows("again")
+		b.shows(evil)
+		b.click("button", "out/")
+		b.click("button", "note")
+		b.shows("deep")
+		b.pictures("task")
+		b.click("button", "stderr")
+		b.shows("oops")
+		b.click(".headline button", "Kill")
+		b.pictures("kill")
+		b.click("dialog button", "Cancel")
+		b.click(".headline button", "Kill")
+		b.click("dialog button", "Kill")
+		b.shows("is told to end")
+		b.await(`document.querySelector(".facts .badge").textContent === "killed"`)
+		b.await(`![...document.querySelectorAll(".headline button")].some((x) => x.textContent === "Kill")`)
+		if title := value[string](b, `document.title`); !strings.HasPrefix(title, "Task talker") {
+			b.Error("what a task wrote ran as a script")
+		}
+	})
+	part("tasks", func(b *browser) {
+		b.click("header nav a", "Tasks")
+		b.await(`document.querySelectorAll("tbody tr").length === 31`)
+		b.pictures("tasks")
+		value[chromedp.Void](b, `(() => { const s = document.querySelector("#state"); s.value = "killed"; s.dispatchEvent(new Event("change")); })()`)
+		b.await(`document.querySelectorAll("tbody tr").length === 1`)
+		b.click("header nav a", "Tasks")
+		ringmaster(t, at, "run", "--name", "latecomer", "--constraint", "real==yes", "--cpus", "0.1", "--", "true")
+		b.await(`[...document.querySelectorAll("tbody tr")].some((r) => r.textContent.includes("latecomer") && r.textContent.includes("finished"))`)
+	})
+	part("frameworks", func(b *browser) {
+		b.click("header nav a", "Frameworks")
+		b.shows("270 of 400 cpus")
+		b.pictures("frameworks")
+		b.click("tbody a", "run crowd")
+		b.await(`document.querySelectorAll("tbody tr").length === 30`)
+		b.pictures("framework")
+	})
+	part("jobs", func(b *browser) {
+		b.click("header nav a", "Jobs")
+		b.shows("There is no job")
+		for _, name := range []string{"web", "report"} {
+			ringmaster(t, at, "job", "run", fmt.Sprintf("testdata/jobs/%s.yaml", name))
+		}
+		b.click("header nav a", "Overview")
+		b.click("header nav a", "Jobs")
+		b.shows("2 running")
+		b.pictures("jobs")
+		b.click("tbody a", "web")
+		b.shows("version 1 is well everywhere")
+		b.pictures("job")
+		b.click(".headline button", "Scale")
+		b.fill("#actfield", "3")
+		b.click("dialog button", "Scale")
+		b.await(`[...document.querySelectorAll("tbody tr")].filter((r) => r.textContent.includes("running")).length === 3`)
+		b.click(".headline button", "Stop")
+		b.click("dialog button", "Stop")
+		b.await(`document.querySelector(".facts .badge").textContent === "stopped"`)
+	})
+	part("drain", func(b *browser) {
+		b.click("header nav a", "Agents")
+		b.click("tbody a", "sim-40")
+		b.click(".headline button", "Drain")
+		b.fill("#actfield", "soon")
+		b.click("dialog button", "Drain")
+		b.await(`document.querySelector("dialog .error").textContent.includes("soon")`)
+		b.fill("#actfield", "")
+		b.click("dialog button", "Drain")
+		b.await(`document.querySelector(".facts .badge").textContent === "drained"`)
+		b.click(".headline button", "Undrain")
+		b.click("dialog button", "Undrain")
+		b.await(`document.querySelector(".facts .badge").textContent === "active"`)
+	})
+	b.healthy()
+}

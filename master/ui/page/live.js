@@ -1,0 +1,253 @@
+// What this page knows of the cluster and how it stays true: GET /v1/floor is
+// read once, with the event after which it changes; from then on every launch
+// is added and every end taken away. Views subscribe to what changed, which
+// they are told once a frame.
+
+import { get } from "./api.js";
+import { Stream } from "./stream.js";
+
+const kept = 50; // events that are shown as the latest
+const quiet = 20000; // ms after which a page that nobody sees gives its connection back
+
+// live is the one model of this page.
+export const live = {
+  agents: new Map(), // by id; none that is gone
+  rings: [], // {name, from: [...]}
+  status: null, // as GET /v1/status has it, every 15 s
+  latest: [], // events, the newest first
+  connection: "connecting",
+};
+
+const subscribers = new Set();
+let changed = new Set(); // ids of agents
+let news = []; // events
+let reset = false;
+let planned = false;
+
+// subscribe calls hear({changed, events, reset}) from then on; it returns what ends that.
+export function subscribe(hear) {
+  subscribers.add(hear);
+  return () => subscribers.delete(hear);
+}
+
+function plan() {
+  if (planned) return;
+  planned = true;
+  requestAnimationFrame(() => {
+    planned = false;
+    const change = { changed, events: news, reset };
+    changed = new Set();
+    news = [];
+    reset = false;
+    for (const hear of [...subscribers]) hear(change);
+  });
+}
+
+function stand(words) {
+  live.connection = words;
+  plan();
+}
+
+let refused = () => {};
+const stream = new Stream({
+  hear: (events, status) => {
+    if (status) live.status = status;
+    for (const e of events) apply(e);
+    plan();
+  },
+  stand,
+  fail: (err) => refused(err),
+});
+
+// open begins, and throws a Refusal where that can't be; fail hears of one later.
+export async function open(fail) {
+  refused = fail;
+  await load();
+}
+
+// close forgets everything.
+export function close() {
+  stream.stop();
+  live.agents.clear();
+  live.status = null;
+  live.latest = [];
+}
+
+async function load() {
+  const [floor, status] = await Promise.all([get("/v1/floor"), get("/v1/status")]);
+  live.agents = new Map(floor.agents.map((a) => [a.id, a]));
+  live.rings = floor.rings;
+  live.status = status;
+  reset = true;
+  plan();
+  stream.start(floor.after);
+}
+
+// anew reads everything again where events were lost; a failure is tried again.
+let loading = null;
+function anew() {
+  loading ??= new Promise((done) => setTimeout(done, 500)).then(load).then(
+    () => (loading = null),
+    (err) => {
+      loading = null;
+      if (err.status === 401) refused(err);
+      else anew();
+    },
+  );
+}
+
+// apply changes what is known as one event says.
+function apply(e) {
+  switch (e.type) {
+    case "begin":
+      return;
+    case "gap":
+    case "restored":
+      anew();
+      return;
+    case "task_launched":
+      take(e, 1);
+      break;
+    case "task_ended":
+      take(e, -1);
+      break;
+    case "agent_registered":
+      ask(e);
+      break;
+    case "agent_updated":
+      agentIs(e);
+      break;
+    case "agent_disconnected":
+      touch(e.agent_id, (a) => (a.online = false));
+      break;
+    case "leader_elected":
+      leads(e);
+      break;
+  }
+  news.push(e);
+  live.latest.unshift(e);
+  live.latest.length = Math.min(live.latest.length, kept);
+}
+
+function touch(id, change) {
+  const a = live.agents.get(id);
+  if (!a) return;
+  change(a);
+  changed.add(id);
+}
+
+// take counts a task on its agent, or takes it off.
+function take(e, sign) {
+  touch(e.agent_id, (a) => {
+    a.tasks += sign;
+    for (const kind of Object.keys(a.used)) a.used[kind] = round(a.used[kind] + sign * (e.resources[kind] ?? 0));
+    for (const [name, grants] of Object.entries(e.devices ?? {})) {
+      const c = a.devices?.[name];
+      for (const g of c ? grants : []) {
+        c.used[g.index] += sign * g.memory;
+        c.shares[g.index] = round(c.shares[g.index] + sign * (g.share ?? 0));
+      }
+    }
+  });
+}
+
+// round keeps sums of thousandths exact.
+const round = (n) => Math.round(n * 1000) / 1000;
+
+function agentIs(e) {
+  if (e.state === "gone") {
+    live.agents.delete(e.agent_id);
+    changed.add(e.agent_id);
+  } else {
+    touch(e.agent_id, (a) => (a.state = e.state));
+  }
+}
+
+function leads(e) {
+  if (!live.status) return;
+  live.status.leader = { name: e.name, address: e.address };
+  live.status.term = e.term;
+  for (const m of live.status.masters) {
+    if (m.name === e.name) m.role = "leader";
+    else if (m.role === "leader") m.role = "follower";
+  }
+}
+
+// ask reads agents that came, a few one by one and many at once.
+const asked = new Set();
+function ask(e) {
+  touch(e.agent_id, (a) => {
+    a.online = true;
+    a.state = e.state;
+  });
+  if (asked.size === 0) setTimeout(readAsked, 200);
+  asked.add(e.agent_id);
+}
+
+async function readAsked() {
+  const ids = [...asked];
+  asked.clear();
+  if (ids.length > 10) {
+    anew();
+    return;
+  }
+  for (const id of ids) {
+    try {
+      arrived(await get(`/v1/agents/${encodeURIComponent(id)}`));
+    } catch {
+      anew(); // it went meanwhile, or the masters did
+      return;
+    }
+  }
+}
+
+// arrived takes what an agent has from its record; what is used on an agent
+// that was known stays as the events have it.
+function arrived(a) {
+  const known = live.agents.get(a.id);
+  if (!known) {
+    anew();
+    return;
+  }
+  const { cpus, mem, disk, bandwidth } = a.total;
+  known.total = { cpus, mem, disk, bandwidth };
+  known.state = a.state;
+  known.online = a.online;
+  for (const [name, c] of Object.entries(a.devices)) {
+    if (known.devices?.[name]?.capacity.length !== c.capacity.length) {
+      anew();
+      return;
+    }
+  }
+  changed.add(a.id);
+  plan();
+}
+
+// freeOf is what an agent has free of a kind of rings; null: it has none of it at all.
+export function freeOf(a, kind) {
+  if (kind in a.total) return a.total[kind] > 0 ? Math.max(0, round(a.total[kind] - a.used[kind])) : null;
+  const slice = kind.endsWith(".slice");
+  const c = a.devices?.[slice ? kind.slice(0, -6) : kind];
+  if (!c) return null;
+  if (slice) return c.capacity.reduce((most, n, i) => Math.max(most, n - c.used[i]), 0);
+  return c.used.filter((n, i) => n === 0 && c.shares[i] === 0).length;
+}
+
+// wholeOf is what it has of that kind when nothing runs.
+export function wholeOf(a, kind) {
+  if (kind in a.total) return a.total[kind];
+  if (!kind.endsWith(".slice")) return a.devices?.[kind]?.capacity.length ?? 0;
+  return Math.max(0, ...(a.devices?.[kind.slice(0, -6)]?.capacity ?? []));
+}
+
+// ringed says whether an agent is in the rings: only what can be offered is.
+export const ringed = (a) => a.online && a.state === "active";
+
+// Nobody looks: the connection is given back, since a browser has but six to
+// one master. Who looks again goes on after the last event.
+let hiding = 0;
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hiding);
+  if (document.hidden) hiding = setTimeout(() => stream.stop(), quiet);
+  else stream.resume();
+});

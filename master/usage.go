@@ -1,0 +1,66 @@
+package master
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+const (
+	// usageEvery is how often a master counts what is used. Counting reads all
+	// agents and tasks, as a scrape of its metrics does.
+	usageEvery = 15 * time.Second
+	usageKept  = 240 // an hour
+)
+
+// shownSample is what was there, used and offered at one moment.
+type shownSample struct {
+	Time    time.Time `json:"time"`
+	Total   shown     `json:"total"`
+	Used    shown     `json:"used"`
+	Offered shown     `json:"offered"`
+}
+
+// count notes what is used, now and then, until ctx ends. Every master does,
+// so that the last hour outlives a leader; one that does not lead sees no offers.
+func (a *api) count(ctx context.Context) {
+	tick := time.NewTicker(usageEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			a.sample(ctx, time.Now().UTC())
+		}
+	}
+}
+
+// sample takes one note, and tells it to those readers of events who want it.
+func (a *api) sample(ctx context.Context, now time.Time) {
+	p, err := a.loop.picture(ctx)
+	leads := err == nil
+	if !leads {
+		p = a.glance()
+	}
+	s := a.statusOf(p)
+	a.feed.note(shownSample{now, s.Total, s.Used, s.Offered})
+	if !leads {
+		return
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		a.logger.Error("the status can't be written", "error", err)
+		return
+	}
+	a.feed.announce(slices.Concat([]byte("event: status\ndata: "), text, []byte("\n\n")))
+}
+
+// usage has the samples of the last hour, the eldest first.
+func (a *api) usage(*http.Request, *picture) (any, error) {
+	return map[string]any{"every": offers.Duration(usageEvery), "samples": a.feed.notes()}, nil
+}
