@@ -66,7 +66,7 @@ type agent struct {
 	total   []int64             // by fair kind
 	classes []*offers.ClassRoom // of its room by class, nil where it has no device
 	milli   []float64           // by class, thousandths of its mean device per byte
-	press   []float64           // by class, see lore; nil: nothing is known
+	group   *group              // see lore; nil: nothing is known
 	online  bool                // its session is there
 	counted bool                // its total is in the cluster's
 	slot    int                 // in the index, -1 when it is not offered
@@ -212,7 +212,7 @@ func (m *Matcher) fit(a *agent) {
 	k, total := m.kinds, a.room.Total()
 	a.fair, a.columns, a.total = make([]int64, k.fair()), make([]int64, k.columns()), make([]int64, k.fair())
 	k.inventory(&total, a.total)
-	a.classes, a.milli, a.press = make([]*offers.ClassRoom, len(k.classes)), make([]float64, len(k.classes)), nil
+	a.classes, a.milli, a.group = make([]*offers.ClassRoom, len(k.classes)), make([]float64, len(k.classes)), nil
 	for i, name := range k.classes {
 		if c := a.room.Class(name); c != nil && len(c.Devices) > 0 {
 			a.classes[i], a.milli[i] = c, 1000*float64(len(c.Devices))/float64(a.total[scalars+i])
@@ -255,6 +255,9 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 	delete(t.agent.tasks, ref)
 	t.agent.room.Give(t.holding)
 	m.charge(ref.Framework, t.agent, &t.holding, -1, false)
+	if m.learner != nil {
+		m.learner.unitEnded()
+	}
 	if t.agent.use != nil && len(t.holding.Devices) > 0 {
 		m.withhold(t.agent)
 	}
