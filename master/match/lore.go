@@ -29,6 +29,7 @@ import (
 // that changes is learned again.
 type lore struct {
 	seen, due float64
+	ended     float64 // units
 	classes   map[string]*classLore
 	shapes    map[string]*shapeLore
 	inOrder   []*shapeLore // by first sight, so that sums are the same every time
@@ -39,6 +40,7 @@ type lore struct {
 	epoch      uint64   // of the totals that groups was made for
 	attributes []string // likewise
 	groups     []*group // by first agent
+	large      []large  // those that ask most first, see there
 }
 
 // classLore is what is known of the demands for one class.
@@ -69,7 +71,11 @@ const (
 // stated, whoever serves it, from the first on that it is to serve itself.
 type learner interface {
 	asked(m *Matcher, d *demand)
+	unitEnded()
 }
+
+// unitEnded takes note of a task that gave its room back.
+func (l *lore) unitEnded() { l.ended++ }
 
 // asked takes note of a demand.
 func (l *lore) asked(m *Matcher, d *demand) {
@@ -152,11 +158,13 @@ func (l *lore) learn(m *Matcher) {
 	if fade {
 		l.due -= l.seen / 2
 		l.seen /= 2
+		l.ended /= 2
 		for _, s := range l.inOrder {
 			s.weight /= 2
 		}
 	}
 	l.learnPress(m)
+	l.learnLarge(m)
 }
 
 func (c *classLore) fade() {
@@ -208,7 +216,8 @@ type group struct {
 	one     *agent
 	room    *offers.Room // of one while nothing is taken
 	members int
-	press   []float64 // by class; shared by the members
+	press   []float64 // by class
+	hosts   uint8     // a bit for each large shape that the members could host
 }
 
 // learnPress gives every group of agents its press.
@@ -297,7 +306,7 @@ func (l *lore) group(m *Matcher) {
 			l.groups = append(l.groups, g)
 		}
 		g.members++
-		a.press = g.press
+		a.group = g
 	}
 }
 

@@ -71,7 +71,7 @@ type agent struct {
 	room    *offers.Room
 	total   []int64      // by fair kind
 	classes []agentClass // by class
-	press   []float64    // by class, see lore; nil: nothing is known
+	group   *group       // see lore; nil: nothing is known
 	online  bool         // its session is there
 	counted bool         // its total is in the cluster's
 	grew    bool         // stands in Matcher.grown
@@ -239,7 +239,7 @@ func (m *Matcher) fit(a *agent) {
 	a.version++
 	a.fair, a.total, a.columns = numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:]
 	k.inventory(&total, a.total)
-	a.classes, a.press = make([]agentClass, len(k.classes)), nil
+	a.classes, a.group = make([]agentClass, len(k.classes)), nil
 	for i, name := range k.classes {
 		if c := a.room.Class(name); c != nil && len(c.Devices) > 0 {
 			a.classes[i] = agentClass{c, alike(c.Devices), 1000 * float64(len(c.Devices)) / float64(a.total[scalars+i]), a.info.Policy(name)}
@@ -285,6 +285,9 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 	}
 	t.agent.room.Give(t.holding)
 	m.charge(ref.Framework, t.agent, &t.holding, -1, false)
+	if m.learner != nil {
+		m.learner.unitEnded()
+	}
 	if t.agent.use != nil && len(t.holding.Devices) > 0 {
 		m.withhold(t.agent)
 	}

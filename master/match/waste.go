@@ -9,8 +9,10 @@ package match
 //	     + 0.5 (lack after - lack before)                 lack = max(0, free devices - free cpus / rho)
 //	     + 50 (cpus left / 128000 + devices left / 8000)  between equals the fuller
 //	     + 0.5 press[agent] * devices asked               spare the agents that few can replace
+//	     + 4 breaks                                       and, where tasks end, those with room for large ones
 //
-// psi, lack and press are summed over the device classes of the agent. Where a
+// psi, lack and press are summed over the device classes of the agent; breaks
+// see [large]. Where a
 // demand names no device the agents without free devices are not compared: the
 // first is taken, as by `rings`.
 //
@@ -71,6 +73,7 @@ func (w *waste) choose(s *search) *agent {
 // The weights of the cost's terms.
 const (
 	weightLack  = 0.5
+	weightLarge = 4.0
 	weightPress = 0.5
 	weightLeft  = 50.0
 	largeCPUs   = 128000.0 // thousandths of a core of a large agent
@@ -82,6 +85,7 @@ func (w *waste) cost(s *search, a *agent) float64 {
 	cpus := float64(max(a.columns[0], 0))
 	left := cpus - float64(s.take[0])
 	cost := weightLeft * left / largeCPUs
+	cost += weightLarge * w.breaks(s, a)
 	for i, class := range w.aligned {
 		if a.classes[i].room == nil {
 			continue
@@ -93,8 +97,8 @@ func (w *waste) cost(s *search, a *agent) float64 {
 		if class.rho > 0 {
 			cost += weightLack * (lack(free-taken, left, class.rho) - lack(free, cpus, class.rho))
 		}
-		if taken > 0 && a.press != nil {
-			cost += weightPress * a.press[i] * taken
+		if taken > 0 && a.group != nil {
+			cost += weightPress * a.group.press[i] * taken
 		}
 	}
 	if !s.d.counted() {

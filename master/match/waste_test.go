@@ -101,6 +101,70 @@ func TestLackKeepsCPUsBesideDevices(t *testing.T) {
 	}
 }
 
+// TestLargeGolden is the golden case of [large].
+func TestLargeGolden(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("eight", `{"cpus":96,"devices":{"gpu":{"ids":["g0","g1","g2","g3","g4","g5","g6","g7"],"capacity":[1,1,1,1,1,1,1,1]}}}`)
+	b.agent("four", `{"cpus":32,"devices":{"gpu":{"ids":["g0","g1","g2","g3"],"capacity":[1,1,1,1]}}}`)
+	f, w := b.framework("f", "default"), b.waste()
+	seen := []string{
+		`{"id":"a","count":1,"resources":{"cpus":64,"devices":{"gpu":{"count":8}}}}`,
+		`{"id":"b","count":1,"resources":{"cpus":8,"devices":{"gpu":{"count":1}}}}`,
+	}
+	heavy := `{"id":"d","count":1,"placement":"waste","resources":{"cpus":24,"devices":{"gpu":{"count":1}}}}`
+	for _, c := range []struct {
+		ended int
+		want  string
+	}{{0, "[eight]"}, {16, "[four]"}} {
+		for range c.ended {
+			w.unitEnded()
+		}
+		teach(b, w, 32, seen...)
+		b.demand(f, heavy)
+		if got := b.places(); got != c.want {
+			t.Errorf("with %d units ended it goes to %s, want %s", c.ended, got, c.want)
+		}
+	}
+}
+
+// TestEndsAreLearned: a task that ends is counted by the strategy that learns,
+// and what is counted fades with the demands.
+func TestEndsAreLearned(t *testing.T) {
+	b := newBench(t, Config{Placement: offers.Waste})
+	b.agent("a", `{"cpus":8,"devices":{"gpu":{"ids":["g0"],"capacity":[1000]}}}`)
+	f, w := b.framework("f", "default"), b.waste()
+	b.demand(f, `{"id":"d","count":1,"resources":{"cpus":1}}`)
+	b.launch(b.offered()[0], map[string]string{"t": `{"cpus":1}`})
+	if w.ended != 0 {
+		t.Fatalf("%v units have ended before any has", w.ended)
+	}
+	b.Ended(offers.TaskRef{Framework: f, Task: "t"})
+	if w.ended != 1 {
+		t.Fatalf("%v units have ended, want 1", w.ended)
+	}
+	for range 2 * loreFades / loreInterval {
+		teach(b, w, 1, `{"id":"a","count":100000,"resources":{"cpus":1}}`)
+	}
+	if w.ended >= 1 {
+		t.Errorf("%v units that have ended are remembered", w.ended)
+	}
+}
+
+// TestSlots: what is scarcest decides, and what is not asked does not count.
+func TestSlots(t *testing.T) {
+	l := large{count: 4, cpus: 1000}
+	for _, c := range []struct{ idle, cpus, mem, want int64 }{
+		{3, 9000, 0, 0}, {4, 9000, 0, 1}, {11, 9000, 0, 2}, {16, 3999, 0, 3}, {16, 999, 0, 0},
+	} {
+		if got := l.slots(c.idle, c.cpus, c.mem); got != c.want {
+			t.Errorf("%+v: %d slots", c, got)
+		}
+	}
+	if l.mem = 10; l.slots(16, 9000, 19) != 1 {
+		t.Error("memory for one does not make one slot")
+	}
+}
+
 // TestLoreIsBounded: shapes without end are told apart up to a limit, what was
 // seen most stays, and counts fade.
 func TestLoreIsBounded(t *testing.T) {

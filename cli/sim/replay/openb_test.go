@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"encoding/csv"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/cli/sim/replay"
 	"github.com/ringmaster-project/ringmaster/master/match"
-	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // traces is where the public traces lie beside a checkout; they are not part
@@ -38,7 +38,7 @@ func openb(tb testing.TB, mix string, seeds string) replay.Workload {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tasks, err := replay.ReadTasks("tasks.csv", open(tb, "tasks_"+mix+".csv"))
+	tasks, _, err := replay.ReadTasks("tasks.csv", open(tb, "tasks_"+mix+".csv"), nodes)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -70,13 +70,56 @@ func TestOrdersAreTheAuthors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, o := range w.Orders {
-		if !slices.Equal(o.Tasks, given[o.Seed]) {
-			t.Errorf("seed %d: %d arrivals are not the %d of the authors", o.Seed, len(o.Tasks), len(given[o.Seed]))
+		if !slices.Equal(o.Jobs, given[o.Seed]) {
+			t.Errorf("seed %d: %d arrivals are not the %d of the authors", o.Seed, len(o.Jobs), len(given[o.Seed]))
 		}
 		for node, row := range ranks[1:] {
 			if row[i+1] != strconv.Itoa(o.Rank[node]) {
 				t.Errorf("seed %d: node %d has rank %d, the authors' is %s", o.Seed, node, o.Rank[node], row[i+1])
 				break
+			}
+		}
+	}
+}
+
+// TestYardsticksAsPublished: on the trace of its authors FGD comes to the
+// allocation that they published, and so does best fit, within three of the
+// standard deviations that they give (0.08 and 0.13).
+func TestYardsticksAsPublished(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten seeds of each yardstick")
+	}
+	published := map[replay.Policy][3]float64{"fgd": {95.23, 95.39, 0.24}, "best-fit": {92.86, 93.08, 0.39}}
+	results, err := replay.Run(t.Context(), openb(t, "default", "42-51"), []replay.Policy{"fgd", "best-fit"}, match.Config{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		want := published[r.Policy]
+		t.Logf("%s: %.2f at 100, %.2f at 130", r.Policy, r.Alloc[100], r.Alloc[130])
+		if math.Abs(r.Alloc[100]-want[0]) > want[2] || math.Abs(r.Alloc[130]-want[1]) > want[2] {
+			t.Errorf("%s: %.2f at 100 and %.2f at 130, published are %.2f and %.2f", r.Policy, r.Alloc[100], r.Alloc[130], want[0], want[1])
+		}
+	}
+}
+
+// TestChurnOnOpenb: where tasks come and go, waste refuses clearly less than FGD
+// on every order, and than best fit.
+func TestChurnOnOpenb(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some 80,000 tasks under each of three strategies, four times")
+	}
+	for _, load := range []float64{0.98, 1.03} {
+		w := openb(t, "default", "1")
+		w.SetChurn([]int64{1, 2}, load)
+		results, err := replay.Run(t.Context(), w, []replay.Policy{"waste", "fgd", "best-fit"}, match.Config{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waste, fgd, best := results[0], results[1], results[2]
+		for i, run := range waste.Runs {
+			if run.Lost > fgd.Runs[i].Lost-0.2 || run.Lost > best.Runs[i].Lost-0.5 {
+				t.Errorf("load %v, seed %d: %.2f %% are lost, %.2f by FGD, %.2f by best fit", load, run.Seed, run.Lost, fgd.Runs[i].Lost, best.Runs[i].Lost)
 			}
 		}
 	}
@@ -89,20 +132,20 @@ func TestAllocationOnOpenb(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten seeds of each strategy")
 	}
-	atLeast := map[offers.Placement][3]float64{
-		offers.Rings: {94.0, 94.3, 93.5},
-		offers.Waste: {95.7, 95.9, 95.0},
+	atLeast := map[replay.Policy][3]float64{
+		"rings": {94.0, 94.3, 93.5},
+		"waste": {95.7, 95.9, 95.0},
 	}
 	w := openb(t, "default", "42-51")
-	results, err := replay.Run(t.Context(), w, []offers.Placement{offers.Rings, offers.Waste}, match.Config{}, nil)
+	results, err := replay.Run(t.Context(), w, []replay.Policy{"rings", "waste"}, match.Config{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range results {
-		t.Logf("%s: %.2f at 100, %.2f at 130, first refusal at %.2f", r.Placement, r.Alloc[100], r.Alloc[130], r.FirstRefusal)
+		t.Logf("%s: %.2f at 100, %.2f at 130, first refusal at %.2f", r.Policy, r.Alloc[100], r.Alloc[130], r.FirstRefusal)
 		for i, got := range []float64{r.Alloc[100], r.Alloc[130], r.FirstRefusal} {
-			if want := atLeast[r.Placement][i]; got < want {
-				t.Errorf("%s: %.2f, want at least %.2f", r.Placement, got, want)
+			if want := atLeast[r.Policy][i]; got < want {
+				t.Errorf("%s: %.2f, want at least %.2f", r.Policy, got, want)
 			}
 		}
 	}

@@ -1,55 +1,36 @@
 package replay
 
 import (
+	"container/heap"
 	"context"
-	"math"
+	"fmt"
 	"runtime"
-	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ringmaster-project/ringmaster/master/match"
-	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // Marks are the shares of arrived demand, in %, that a result tells of.
 var Marks = []int{90, 95, 100, 110, 130}
 
-// Workload is what is replayed.
-type Workload struct {
-	Nodes  []Node
-	Tasks  []Task
-	Orders []Order // each is a run of its own
-}
-
-// Result is what a strategy came to, as means over the orders.
-type Result struct {
-	Placement offers.Placement
-	Alloc     map[int]float64 // allocated devices in % of all, by mark; without marks that were not reached
-	// FirstRefusal is how much had arrived, in % of all devices, when a task
-	// that asks for devices was refused first; 0 where none was.
-	FirstRefusal float64
-	Runs         []Tally
-}
-
-// Run replays all orders under each strategy, on all cores, and ends early
-// with the context. done, which may be nil, hears of every order that is over,
+// Run replays all orders under each policy, on all cores, and ends early with
+// the context. done, which may be nil, hears how many arrivals more are over,
 // from several goroutines.
-func Run(ctx context.Context, w Workload, placements []offers.Placement, config match.Config, done func()) ([]Result, error) {
-	results := make([]Result, len(placements))
+func Run(ctx context.Context, w Workload, policies []Policy, config match.Config, done func(arrivals int)) ([]Result, error) {
+	results := make([]Result, len(policies))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, placement := range placements {
-		results[i] = Result{Placement: placement, Runs: make([]Tally, len(w.Orders))}
-		own := config
-		own.Placement = placement
-		for j, order := range w.Orders {
+	if done == nil {
+		done = func(int) {}
+	}
+	for i, policy := range policies {
+		results[i] = Result{Policy: policy, Runs: make([]Tally, len(w.Orders))}
+		for j := range w.Orders {
 			g.Go(func() error {
-				tally, err := replay(ctx, w, order, own)
+				tally, err := play(ctx, &w, &w.Orders[j], policy.allocator(&w, &w.Orders[j], config), done)
 				results[i].Runs[j] = tally
-				if done != nil {
-					done()
-				}
 				return err
 			})
 		}
@@ -63,77 +44,104 @@ func Run(ctx context.Context, w Workload, placements []offers.Placement, config 
 	return results, nil
 }
 
-// Tally is what one run came to.
-type Tally struct {
-	Seed         int64
-	Alloc        map[int]float64 // allocated in %, mean over the arrivals at each rounded % of arrived
-	FirstRefusal float64         // 0: no task that asks for devices was refused
-	Placed       int
-	Refused      int
+// allocator is who is tried out: the matcher of a master, or a yardstick. Jobs
+// are named by their place in the order.
+type allocator interface {
+	ask(job int)                      // from now on it waits for room
+	drop(job int)                     // it waits no more
+	end(job int)                      // it has run and gives its room back
+	serve(at time.Duration) []started // who gets room now
 }
 
-// replay runs one order: tasks arrive one at a time and stay for ever, or are
-// dropped where nothing fits.
-func replay(ctx context.Context, w Workload, order Order, config match.Config) (Tally, error) {
-	b := newBed(config, w.Nodes, order.Rank, w.Tasks)
-	t := Tally{Seed: order.Seed, Alloc: map[int]float64{}}
-	seen := map[int]int{}
-	all := float64(max(capacity(w.Nodes), 1)) / 100
-	var arrived, placed int64
-	for n, task := range order.Tasks {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return t, ctx.Err()
+type started struct {
+	job int
+	spot
+}
+
+var (
+	_ allocator = (*bed)(nil)
+	_ allocator = (*yard)(nil)
+)
+
+// play is one run: it brings an order before an allocator, event by event.
+func play(ctx context.Context, w *Workload, order *Order, a allocator, done func(int)) (Tally, error) {
+	const checked = 1024 // arrivals between two looks at the context
+	r := newRecorder(w, order)
+	var ends endings
+	next, waits := 0, w.Way == Waiting
+	for next < len(order.Jobs) || waits && len(ends) > 0 && r.waiting > 0 {
+		now := ends.next()
+		if arrives := next < len(order.Jobs); arrives && (len(ends) == 0 || order.Jobs[next].Arrive < now) {
+			now = order.Jobs[next].Arrive
 		}
-		gpu := w.Tasks[task].GPU()
-		arrived += gpu
-		if b.place(task) {
-			placed += gpu
-			t.Placed++
-		} else {
-			t.Refused++
-			if gpu > 0 && t.FirstRefusal == 0 {
-				t.FirstRefusal = float64(arrived) / all
+		r.advance(now)
+		for len(ends) > 0 && ends.next() == now {
+			job := heap.Pop(&ends).(ending).job
+			a.end(job)
+			r.ended(job)
+		}
+		asked := next
+		for next < len(order.Jobs) && order.Jobs[next].Arrive == now && (waits || next == asked) {
+			a.ask(next)
+			r.asked(next)
+			if next++; next%checked == 0 {
+				if ctx.Err() != nil {
+					return Tally{}, ctx.Err()
+				}
+				done(checked)
 			}
 		}
-		mark := int(math.Round(float64(arrived) / all))
-		t.Alloc[mark] += float64(placed) / all
-		seen[mark]++
-	}
-	for mark, n := range seen {
-		t.Alloc[mark] /= float64(n)
-	}
-	return t, nil
-}
-
-// sum makes the means over the runs.
-func (r *Result) sum() {
-	r.Alloc = map[int]float64{}
-	for _, mark := range Marks {
-		values := make([]float64, 0, len(r.Runs))
-		for _, t := range r.Runs {
-			if v, reached := t.Alloc[mark]; reached {
-				values = append(values, v)
+		if next == asked && r.waiting == 0 {
+			continue
+		}
+		for _, s := range a.serve(now) {
+			if err := r.started(s, now); err != nil {
+				return Tally{}, err
+			}
+			if run := order.Jobs[s.job].Run; run > 0 {
+				heap.Push(&ends, ending{now + run, s.job})
 			}
 		}
-		if len(values) == len(r.Runs) {
-			r.Alloc[mark] = mean(values)
+		if !waits && r.waiting > 0 {
+			a.drop(asked)
+			r.refused(asked)
 		}
+		r.settled()
 	}
-	var refusals []float64
-	for _, t := range r.Runs {
-		if t.FirstRefusal > 0 {
-			refusals = append(refusals, t.FirstRefusal)
-		}
-	}
-	r.FirstRefusal = mean(refusals)
+	done(len(order.Jobs) % checked)
+	return r.tally(), nil
 }
 
-// mean adds in a fixed order, so that it is the same every time.
-func mean(values []float64) float64 {
-	slices.Sort(values)
-	sum := 0.0
-	for _, v := range values {
-		sum += v
+// endings are the jobs that run, who ends next at the front; between equals the
+// one that arrived first.
+type endings []ending
+
+type ending struct {
+	at  time.Duration
+	job int
+}
+
+func (e endings) Len() int { return len(e) }
+func (e endings) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].job < e[j].job
+}
+func (e endings) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *endings) Push(x any)   { *e = append(*e, x.(ending)) }
+func (e *endings) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// next returns when the first of them ends, 0 where there is none.
+func (e endings) next() time.Duration {
+	if len(e) == 0 {
+		return 0
 	}
-	return sum / float64(max(len(values), 1))
+	return e[0].at
+}
+
+// mistake is a fault of the allocator: never seen in a good one.
+func mistake(order *Order, job int, node *Node) error {
+	return fmt.Errorf("seed %d: node %s was given job %d, for which it has no room: this is a bug", order.Seed, node.Name, job)
 }

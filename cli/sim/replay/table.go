@@ -25,6 +25,7 @@ type column struct {
 	name     string
 	also     []string
 	optional bool
+	with     string // "", or the optional column with which it must be there
 }
 
 // openTable reads the heading. Columns that are not asked for are passed over.
@@ -43,7 +44,7 @@ func openTable(name string, r io.Reader, wanted ...column) (*table, error) {
 	}
 	for _, c := range wanted {
 		at := slices.IndexFunc(heading, func(h string) bool { return h == c.name || slices.Contains(c.also, h) })
-		if at < 0 && !c.optional {
+		if at < 0 && !c.optional && (c.with == "" || t.has(c.with)) {
 			return nil, fmt.Errorf("%s:1:1: there is no column %s; the heading is %s", name, either(c), strings.Join(heading, ","))
 		}
 		t.columns[c.name] = at
@@ -87,18 +88,21 @@ func (t *table) text(name string) string {
 	return ""
 }
 
-// number returns a field as a whole number from 0 to most; empty is 0.
-func (t *table) number(name string, most int64) int64 {
+// has reports whether a column is there.
+func (t *table) has(name string) bool { return t.columns[name] >= 0 }
+
+// number returns a field as a whole number from least to most; empty is 0.
+func (t *table) number(name string, least, most int64) int64 {
 	text := t.text(name)
-	if text == "" {
+	if text == "" && least <= 0 {
 		return 0
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case err != nil:
 		t.fail(name, fmt.Errorf("%q is not a whole number", text))
-	case n < 0 || n > most:
-		t.fail(name, fmt.Errorf("%d is not between 0 and %d", n, most))
+	case n < least || n > most:
+		t.fail(name, fmt.Errorf("%d is not between %d and %d", n, least, most))
 	}
 	return n
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/cli/sim/replay"
 	"github.com/ringmaster-project/ringmaster/master/match"
@@ -29,7 +30,7 @@ func TestReadBothSortsOfColumns(t *testing.T) {
 		"task,cpu_milli,mem_mib,num_gpu,gpu_milli,models\nt1,12000,16384,1,460,A|B\nt2,1000,0,0,0,\nt3,0,1,8,1000,\n",
 		"name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\nt1,12000,16384,1,460,A| B,LS\nt2,1000,0,0,0,,BE\nt3,0,1,8,1000,,BE\n",
 	} {
-		if got, err := replay.ReadTasks("tasks.csv", strings.NewReader(text)); err != nil || !reflect.DeepEqual(got, tasks) {
+		if got, _, err := replay.ReadTasks("tasks.csv", strings.NewReader(text), nil); err != nil || !reflect.DeepEqual(got, tasks) {
 			t.Errorf("%q reads as %v, %v", text, got, err)
 		}
 	}
@@ -55,7 +56,7 @@ func TestWhatIsWrongIsPlaced(t *testing.T) {
 	} {
 		var err error
 		if strings.HasPrefix(text, "task") {
-			_, err = replay.ReadTasks("f.csv", strings.NewReader(text))
+			_, _, err = replay.ReadTasks("f.csv", strings.NewReader(text), nil)
 		} else {
 			_, err = replay.ReadNodes("f.csv", strings.NewReader(text))
 		}
@@ -93,10 +94,10 @@ func TestSmallReplay(t *testing.T) {
 			{"whole", 1000, 1, 1, 1000, []string{"B"}},
 			{"cpus", 3000, 1, 0, 0, nil},
 		},
-		Orders: []replay.Order{{Seed: 7, Tasks: []int{0, 1, 2, 1, 0}, Rank: []int{0, 1}}},
+		Orders: []replay.Order{{Seed: 7, Jobs: jobs(0, 1, 2, 1, 0), Rank: []int{0, 1}}},
 	}
 	for _, placement := range offers.Placements() {
-		results, err := replay.Run(t.Context(), w, []offers.Placement{placement}, match.Config{}, nil)
+		results, err := replay.Run(t.Context(), w, []replay.Policy{replay.Policy(placement)}, match.Config{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,16 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	w := openb(t, "default", "42")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := replay.Run(ctx, w, offers.Placements(), match.Config{}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := replay.Run(ctx, w, []replay.Policy{"rings", "fgd"}, match.Config{}, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v, want the end of the context", err)
 	}
+}
+
+// jobs lets tasks arrive second by second and stay.
+func jobs(tasks ...int) []replay.Job {
+	var out []replay.Job
+	for i, task := range tasks {
+		out = append(out, replay.Job{Task: task, Arrive: time.Duration(i+1) * time.Second})
+	}
+	return out
 }

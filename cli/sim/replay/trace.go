@@ -1,9 +1,12 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -33,6 +36,16 @@ type Task struct {
 // GPU returns what the task asks of devices in all, in thousandths.
 func (t *Task) GPU() int64 { return int64(t.GPUs) * t.Slice }
 
+// allows reports whether the task may run on nodes of that model.
+func (t *Task) allows(model string) bool {
+	return len(t.Models) == 0 || slices.Contains(t.Models, model)
+}
+
+// key is equal for tasks that fit the same nodes equally.
+func (t *Task) key() string {
+	return fmt.Sprint(t.CPU, " ", t.Mem, " ", t.GPUs, " ", t.Slice, " ", t.Models)
+}
+
 const maxMilli, maxMiB = 1 << 40, offers.MaxAmount >> 20
 
 // ReadNodes reads a node file: node (sn), cpu_milli, mem_mib (memory_mib),
@@ -47,8 +60,8 @@ func ReadNodes(name string, r io.Reader) ([]Node, error) {
 	var nodes []Node
 	for t.next() {
 		nodes = append(nodes, Node{
-			Name: t.text("node"), CPU: t.number("cpu_milli", maxMilli), Mem: t.number("mem_mib", maxMiB),
-			GPUs: int(t.number("gpus", offers.MaxDevices)), Model: t.text("model"),
+			Name: t.text("node"), CPU: t.number("cpu_milli", 0, maxMilli), Mem: t.number("mem_mib", 0, maxMiB),
+			GPUs: int(t.number("gpus", 0, offers.MaxDevices)), Model: t.text("model"),
 		})
 	}
 	if t.err == nil && len(nodes) == 0 {
@@ -60,31 +73,99 @@ func ReadNodes(name string, r io.Reader) ([]Node, error) {
 // ReadTasks reads a task file: task (name), cpu_milli, mem_mib (memory_mib),
 // num_gpu, gpu_milli and, where it is there, models (gpu_spec): the models of
 // node that will do, joined by |.
-func ReadTasks(name string, r io.Reader) ([]Task, error) {
+//
+// A file with a column arrival_ms is a workload of its own, returned as jobs by
+// arrival: it has duration_ms too, and may have role and priority (from -1000 to
+// 1000, higher first). Its tasks wait until they have run, so one for which none
+// of the nodes is large enough is an error.
+func ReadTasks(name string, r io.Reader, nodes []Node) ([]Task, []Job, error) {
 	t, err := openTable(name, r, column{name: "task", also: []string{"name"}}, column{name: "cpu_milli"},
 		column{name: "mem_mib", also: []string{"memory_mib"}}, column{name: "num_gpu"}, column{name: "gpu_milli"},
-		column{name: "models", also: []string{"gpu_spec"}, optional: true})
+		column{name: "models", also: []string{"gpu_spec"}, optional: true}, column{name: "arrival_ms", optional: true},
+		column{name: "duration_ms", with: "arrival_ms"}, column{name: "role", optional: true}, column{name: "priority", optional: true})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var tasks []Task
+	var jobs []Job
+	timed, room := t.has("arrival_ms"), roomFor(nodes)
 	for t.next() {
-		task := Task{
-			Name: t.text("task"), CPU: t.number("cpu_milli", maxMilli), Mem: t.number("mem_mib", maxMiB),
-			GPUs: int(t.number("num_gpu", offers.MaxDevices)), Slice: t.number("gpu_milli", Whole),
-		}
-		task.shape(t)
-		for m := range strings.SplitSeq(t.text("models"), "|") {
-			if m = strings.TrimSpace(m); m != "" {
-				task.Models = append(task.Models, m)
-			}
-		}
+		task := t.task()
 		tasks = append(tasks, task)
+		if timed {
+			room(t, &task)
+			jobs = append(jobs, t.job(len(tasks)-1))
+		}
 	}
 	if t.err == nil && len(tasks) == 0 {
 		t.err = fmt.Errorf("%s: there is no task in it", name)
 	}
-	return tasks, t.err
+	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Arrive, b.Arrive) })
+	return tasks, jobs, t.err
+}
+
+// task reads what the row asks for.
+func (t *table) task() Task {
+	task := Task{
+		Name: t.text("task"), CPU: t.number("cpu_milli", 0, maxMilli), Mem: t.number("mem_mib", 0, maxMiB),
+		GPUs: int(t.number("num_gpu", 0, offers.MaxDevices)), Slice: t.number("gpu_milli", 0, Whole),
+	}
+	task.shape(t)
+	for m := range strings.SplitSeq(t.text("models"), "|") {
+		if m = strings.TrimSpace(m); m != "" {
+			task.Models = append(task.Models, m)
+		}
+	}
+	return task
+}
+
+// job reads when the row's task comes and for whom.
+func (t *table) job(task int) Job {
+	j := Job{
+		Task: task, Arrive: time.Duration(t.number("arrival_ms", 0, maxMillis)) * time.Millisecond,
+		Run:  time.Duration(t.number("duration_ms", 1, maxMillis)) * time.Millisecond,
+		Role: offers.Role(t.text("role")), Priority: int(t.number("priority", -maxPriority, maxPriority)),
+	}
+	if j.Role != "" {
+		if err := j.Role.Validate(); err != nil {
+			t.fail("role", err)
+		}
+	}
+	return j
+}
+
+const (
+	maxMillis   = 100 * 365 * 24 * 3600 * 1000 // a century
+	maxPriority = 1000
+)
+
+// roomFor returns a check that refuses a task which no node could run even if
+// it were empty, with the field to blame.
+func roomFor(nodes []Node) func(*table, *Task) {
+	hosts, known := newHosts(nodes), map[string]bool{}
+	return func(t *table, task *Task) {
+		key := task.key()
+		fits, seen := known[key]
+		if !seen {
+			fits = slices.ContainsFunc(hosts, func(h host) bool { return h.fits(task) })
+			known[key] = fits
+		}
+		if fits {
+			return
+		}
+		for _, part := range []struct {
+			field string
+			alone Task
+		}{
+			{"cpu_milli", Task{CPU: task.CPU}}, {"mem_mib", Task{Mem: task.Mem}},
+			{"num_gpu", Task{GPUs: task.GPUs, Slice: task.Slice}}, {"models", Task{Models: task.Models}},
+		} {
+			if !slices.ContainsFunc(hosts, func(h host) bool { return h.fits(&part.alone) }) {
+				t.fail(part.field, fmt.Errorf("no node has %s", t.text(part.field)))
+			}
+		}
+		t.fail("task", fmt.Errorf("no node has all that %s asks for together", task.Name))
+	}
 }
 
 // shape refuses what no cluster can run, with the field to blame.
@@ -99,13 +180,4 @@ func (task *Task) shape(t *table) {
 	case task.CPU == 0 && task.Mem == 0 && task.GPUs == 0:
 		t.fail("cpu_milli", fmt.Errorf("the task asks for nothing at all"))
 	}
-}
-
-// capacity returns the devices of all nodes, in thousandths.
-func capacity(nodes []Node) int64 {
-	var sum int64
-	for i := range nodes {
-		sum += int64(nodes[i].GPUs) * Whole
-	}
-	return sum
 }
