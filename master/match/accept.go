@@ -110,13 +110,12 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 	if err := room.Take(h); err != nil {
 		panic("match: planned room that is not there: " + err.Error())
 	}
-	ref := offers.TaskRef{Framework: o.Framework, Task: t.ID}
-	m.placeTask(a, ref, o.Demand, h, func(h offers.Holding) {
+	launch := state.Task{Framework: o.Framework, Agent: a.info.ID, Demand: o.Demand, Policy: policy, Spec: t, Holding: h, Created: now.UTC()}
+	m.placeTask(a, &launch, func(h offers.Holding) {
 		if err := a.room.Take(h); err != nil {
 			panic("match: an offer held room that is not there: " + err.Error())
 		}
 	})
-	launch := state.Task{Framework: o.Framework, Agent: a.info.ID, Demand: o.Demand, Policy: policy, Spec: t, Holding: h, Created: now.UTC()}
 	if f := m.frameworks[o.Framework]; f != nil {
 		launch.Role = f.role
 	}

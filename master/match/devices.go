@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -44,7 +45,13 @@ func (m *Matcher) TaskHeard(ref offers.TaskRef) {
 // devices than the agent can have given is passed over.
 func (m *Matcher) Rebound(ref offers.TaskRef, devices map[string][]offers.Grant) bool {
 	t := m.tasks[ref]
-	if t == nil || len(devices) == 0 || sameGrants(t.holding.Devices, devices) || !bindable(t, devices) {
+	switch {
+	case t == nil || len(devices) == 0:
+		return false
+	case sameGrants(t.holding.Devices, devices):
+		t.heard = true
+		return false
+	case !bindable(t, devices):
 		return false
 	}
 	a := t.agent
@@ -56,8 +63,47 @@ func (m *Matcher) Rebound(ref offers.TaskRef, devices map[string][]offers.Grant)
 	m.counters.Mismatches++
 	m.withhold(a)
 	m.rescindOverdrawn(a)
+	m.replan(a)
 	m.moved(a)
 	return true
+}
+
+// replan counts the tasks that their agent has not heard of on other devices,
+// where it has bound those for another task that they were counted on. It is
+// what the agent does with their launches; where it can't it refuses them.
+// Offers make way: which of them are in it does not show.
+func (m *Matcher) replan(a *agent) {
+	var wrong []*task
+	for _, t := range a.tasks {
+		if !t.heard && a.room.Overdrawn(t.holding) {
+			wrong = append(wrong, t)
+		}
+	}
+	if len(wrong) == 0 {
+		return
+	}
+	slices.SortFunc(wrong, func(a, b *task) int {
+		return cmp.Or(cmp.Compare(a.ref.Framework, b.ref.Framework), cmp.Compare(a.ref.Task, b.ref.Task))
+	})
+	m.rescindDevices(a)
+	for _, t := range wrong {
+		if !a.room.Overdrawn(t.holding) {
+			continue // the one before has made room
+		}
+		m.charge(t.ref.Framework, a, &t.holding, -1, false)
+		a.room.Give(t.holding)
+		choose := func(class string) offers.Policy { return cmp.Or(t.policy, a.info.Policy(class)) }
+		if h, short := a.room.Plan(offers.Resources{Devices: t.devices}, choose); short == "" {
+			t.holding.Devices = h.Devices
+		}
+		a.room.Claim(t.holding)
+		m.charge(t.ref.Framework, a, &t.holding, 1, false)
+	}
+}
+
+// rescindDevices takes back the offers of an agent that hold devices.
+func (m *Matcher) rescindDevices(a *agent) {
+	m.rescind(slices.DeleteFunc(m.book.OfAgent(a.info.ID), func(o *offers.Offer) bool { return len(o.Held.Devices) == 0 }), "devices_changed")
 }
 
 // LargestDevice returns the capacity of the largest device of a class that any

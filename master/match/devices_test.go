@@ -1,6 +1,7 @@
 package match
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -76,6 +77,43 @@ func TestReportWins(t *testing.T) {
 	free(100, 100)
 	if n := b.View().Counters.Mismatches; n == 0 {
 		t.Error("no mismatch is counted")
+	}
+}
+
+// TestReboundMovesWhatIsOnItsWay: a task was bound on the device that another
+// one is counted on whose launch is on its way. That is counted on the device
+// that got free, and an offer of part of it is taken back.
+func TestReboundMovesWhatIsOnItsWay(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a1", twoGPUs)
+	f := b.framework("f", "default")
+	for i, memory := range []string{"30", "90"} {
+		ask := `{"devices":{"gpu":{"memory":` + memory + `}}}`
+		b.demand(f, `{"id":"d`+memory+`","count":1,"resources":`+ask+`}`)
+		b.launch(b.offered()[0], map[string]string{fmt.Sprintf("t%d", i): ask})
+	}
+	b.demand(f, `{"id":"d","count":1,"resources":{"devices":{"gpu":{"memory":60}}}}`)
+	if list := b.offered(); len(list) != 1 || list[0].Held.Devices["gpu"][0].ID != "g0" {
+		t.Fatalf("offered %+v, want the rest of the first device", list)
+	}
+	if !b.Rebound(offers.TaskRef{Framework: f, Task: "t0"}, map[string][]offers.Grant{"gpu": {{ID: "g1", Index: 1, Memory: 30}}}) {
+		t.Fatal("the agent is not believed")
+	}
+	r := b.Ready(b.now)
+	if err := b.check(); err != nil {
+		t.Fatal(err)
+	}
+	other := b.tasks[offers.TaskRef{Framework: f, Task: "t1"}].holding.Devices["gpu"]
+	if len(other) != 1 || other[0].ID != "g0" || other[0].Memory != 90 {
+		t.Errorf("the task on its way is counted on %+v, want the first device", other)
+	}
+	if len(r.Rescinds) != 1 || len(r.Offers) != 1 || r.Offers[0].Held.Devices["gpu"][0].ID != "g1" {
+		t.Errorf("rescinded %+v, offered %+v; want the rest of the second device instead", r.Rescinds, r.Offers)
+	}
+	b.Rebound(offers.TaskRef{Framework: f, Task: "t1"}, map[string][]offers.Grant{"gpu": other})
+	b.Rebound(offers.TaskRef{Framework: f, Task: "t0"}, map[string][]offers.Grant{"gpu": {{ID: "g0", Memory: 30}}})
+	if now := b.tasks[offers.TaskRef{Framework: f, Task: "t1"}].holding.Devices["gpu"]; now[0].ID != "g0" {
+		t.Errorf("a task that its agent has bound on g0 is counted on %s", now[0].ID)
 	}
 }
 

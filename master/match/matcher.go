@@ -97,7 +97,9 @@ type task struct {
 	ref     offers.TaskRef
 	agent   *agent
 	holding offers.Holding
-	heard   bool // its agent has taken the launch
+	devices map[string]offers.DeviceAsk // what it asks for
+	policy  offers.Policy               // of its devices; "": the agent's own
+	heard   bool                        // its agent has taken the launch
 
 	// Of the same framework for the same demand, see framework.launched.
 	demand        offers.DemandID
@@ -149,7 +151,7 @@ func (m *Matcher) adopt(t *state.Task) {
 	if a == nil || m.tasks[t.Ref()] != nil {
 		return
 	}
-	m.placeTask(a, t.Ref(), t.Demand, t.Holding, a.room.Claim)
+	m.placeTask(a, t, a.room.Claim)
 }
 
 // rebuild makes everything that depends on the set of kinds anew.
@@ -298,14 +300,17 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 func (m *Matcher) Holds(ref offers.TaskRef) bool { return m.tasks[ref] != nil }
 
 // placeTask enters a task; claim takes its room.
-func (m *Matcher) placeTask(a *agent, ref offers.TaskRef, demand offers.DemandID, h offers.Holding, claim func(offers.Holding)) {
-	t := &task{ref: ref, agent: a, holding: h, demand: demand}
-	m.tasks[ref], a.tasks[ref] = t, t
-	if f := m.frameworks[ref.Framework]; f != nil {
+func (m *Matcher) placeTask(a *agent, of *state.Task, claim func(offers.Holding)) {
+	t := &task{
+		ref: of.Ref(), agent: a, demand: of.Demand,
+		holding: of.Holding, devices: of.Spec.Resources.Devices, policy: of.Policy,
+	}
+	m.tasks[t.ref], a.tasks[t.ref] = t, t
+	if f := m.frameworks[t.ref.Framework]; f != nil {
 		f.enter(t)
 	}
-	claim(h)
-	m.charge(ref.Framework, a, &t.holding, 1, false)
+	claim(t.holding)
+	m.charge(t.ref.Framework, a, &t.holding, 1, false)
 	m.moved(a)
 }
 
