@@ -62,6 +62,7 @@ type noted struct {
 	end      offers.State // the end that was shown, "" before
 	endID    offers.UpdateID
 	handled  bool // the end was
+	recalled bool // the end was not told of this launch, but concluded from one before
 }
 
 var roles = []string{"default", "batch", "batch/night"}
@@ -328,7 +329,7 @@ func (f *framework) consult() {
 	}
 	for _, id := range f.notes.order {
 		if t := f.notes.tasks[id]; t.end == "" && !t.durable && f.told[id].Terminal() {
-			t.end = f.told[id]
+			t.end, t.recalled = f.told[id], true
 		}
 	}
 }

@@ -153,7 +153,11 @@ func (j *judge) launched(t *state.Task, alone bool) {
 	delete(h.exits, t.Agent)
 	h.may[t.Agent]++
 	if n := j.names[t.Framework]; n != nil {
-		n.tasks[t.Spec.ID].durable = true
+		launch := n.tasks[t.Spec.ID]
+		launch.durable = true
+		if launch.recalled { // too soon: it was on its way
+			launch.end, launch.recalled = "", false
+		}
 	}
 }
 
