@@ -70,7 +70,7 @@ func TestSparesEndWithTheirAgent(t *testing.T) {
 	_ = cmd.Wait() // it was killed
 	eventually(t, "spares outlive an agent that was killed", func() bool { return shimsOf(dir) == 1 })
 	h := run(t, config(t, dir, m))
-	l, _ = m.welcome("a1", 2)
+	m.welcome("a1", 2)
 	eventually(t, "no shims wait", func() bool { return shimsOf(dir) == spares+1 })
 	if err := h.stop(); err != nil {
 		t.Fatal(err)

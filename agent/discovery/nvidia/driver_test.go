@@ -120,6 +120,30 @@ func TestDGX(t *testing.T) {
 	}
 }
 
+// TestDGXH100 is the same with GPUs as a DGX H100 has them: the mocks that
+// NVIDIA has published have none. They are larger, and have 18 NVLinks each.
+func TestDGXH100(t *testing.T) {
+	s, list := dgx()
+	const memory = 81559 << 20
+	for _, d := range list {
+		d.GetNameFunc = func() (string, nvml.Return) { return "NVIDIA H100 80GB HBM3", nvml.SUCCESS }
+		d.GetMemoryInfoFunc = func() (nvml.Memory, nvml.Return) { return nvml.Memory{Total: memory}, nvml.SUCCESS }
+		line := d.GetNvLinkStateFunc
+		d.GetNvLinkStateFunc = func(n int) (nvml.EnableState, nvml.Return) {
+			if n >= nvml.NVLINK_MAX_LINKS {
+				return 0, nvml.ERROR_INVALID_ARGUMENT
+			}
+			return line(n % 12)
+		}
+	}
+	for i, f := range look(t, open(t, s, t.TempDir())) {
+		near, far := list[(i+1)%4+i/4*4].UUID, list[(i+4)%8].UUID
+		if f.Device.Capacity != memory || f.Device.Attributes["model"] != "NVIDIA H100 80GB HBM3" || f.Device.Links[near] != 1810 || f.Device.Links[far] != 1800 {
+			t.Errorf("found %+v", f)
+		}
+	}
+}
+
 // TestDGXUnwell: what is wrong with a GPU is told, and one that the driver has
 // lost is told as it was.
 func TestDGXUnwell(t *testing.T) {
