@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -72,6 +73,7 @@ func wishFlags(role string) []cli.Flag {
 		&cli.StringFlag{Name: "role", Usage: role, Value: "default"},
 		&cli.StringFlag{Name: "placement", Usage: "`STRATEGY` that chooses the agent", DefaultText: "the role's"},
 		&cli.StringSliceFlag{Name: "constraint", Usage: "`CONDITION` on the agent, such as 'rack==r1' or 'host~web.*', or limit, such as 'distinct agent'; repeatable"},
+		&cli.StringSliceFlag{Name: "prefer", Usage: "`CONDITION:WEIGHT` that is wished for and not required, such as 'rack==r1:10'; repeatable"},
 	}
 }
 
@@ -96,6 +98,13 @@ func readWish(c *cli.Context, id offers.DemandID) (d offers.Demand, role offers.
 		}
 		d.Constraints = append(d.Constraints, condition)
 	}
+	for _, text := range c.StringSlice("prefer") {
+		p, err := readPreference(text)
+		if err != nil {
+			return d, "", usagef("--prefer: %w", err)
+		}
+		d.Preferences = append(d.Preferences, p)
+	}
 	if err := d.Placement.Validate(); err != nil {
 		return d, "", usagef("--placement: %w", err)
 	}
@@ -103,6 +112,18 @@ func readWish(c *cli.Context, id offers.DemandID) (d offers.Demand, role offers.
 		return d, "", usageError{errors.New(strings.TrimPrefix(err.Error(), fmt.Sprintf("demand %q: ", id)))}
 	}
 	return d, role, nil
+}
+
+func readPreference(text string) (p offers.Preference, err error) {
+	at := strings.LastIndexByte(text, ':')
+	if at < 0 {
+		return p, fmt.Errorf("%q has no weight: write 'rack==r1:10'", text)
+	}
+	if p.Weight, err = strconv.Atoi(text[at+1:]); err != nil {
+		return p, fmt.Errorf("the weight %q of %q is no whole number", text[at+1:], text)
+	}
+	p.Condition, err = offers.ParseConstraint(text[:at])
+	return p, err
 }
 
 // wishPath is where the masters explain a demand that nobody has stated.

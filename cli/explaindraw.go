@@ -169,6 +169,8 @@ func (r *reasonView) String() string {
 		return "a quota stands against it; see ringmaster roles"
 	case "refused":
 		return "its framework declined it lately"
+	case "preference":
+		return "suits, and others meet more of what is preferred"
 	case "not_reached":
 		return "has room, and one was found before"
 	}

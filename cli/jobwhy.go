@@ -20,5 +20,5 @@ func (cl *client) whyJobWaits(ctx context.Context, d *jobDetail) string {
 
 // wishOf is what the jobs framework demands for n instances.
 func wishOf(w *spec.Work, n int) offers.Demand {
-	return offers.Demand{ID: "plan", Resources: w.Asks(), Count: &n, Constraints: w.Constraints, Placement: w.Placement, DevicePolicy: w.DevicePolicy}
+	return offers.Demand{ID: "plan", Resources: w.Asks(), Count: &n, Constraints: w.Constraints, Preferences: w.Preferences, Placement: w.Placement, DevicePolicy: w.DevicePolicy}
 }

@@ -210,7 +210,8 @@ type shownTrail struct {
 type shownLook struct {
 	Agent   shownThing    `json:"agent"`
 	Ring    int           `json:"ring"`
-	Free    json.Number   `json:"free"` // of the kind, as the kind is counted
+	Free    json.Number   `json:"free"`                // of the kind, as the kind is counted
+	Sum     int           `json:"preferred,omitempty"` // sum of the weights that it meets
 	Score   *float64      `json:"score,omitempty"`
 	Against *shownAgainst `json:"against,omitempty"`
 }
@@ -275,7 +276,7 @@ func (p *picture) showTrail(kind string, t *match.Trail) *shownTrail {
 func (p *picture) showLooks(kind string, list []match.Look) []shownLook {
 	out := []shownLook{}
 	for _, l := range list {
-		one := shownLook{Agent: p.thing(l.Agent), Ring: l.Ring, Free: showKind(kind, l.Free), Score: l.Score}
+		one := shownLook{Agent: p.thing(l.Agent), Ring: l.Ring, Free: showKind(kind, l.Free), Sum: l.Sum, Score: l.Score}
 		if l.Against != nil {
 			one.Against = &shownAgainst{l.Against.Code, l.Against.What}
 		}

@@ -141,6 +141,10 @@ func TestMasterHoldsConstraints(t *testing.T) {
 		f.demand(fmt.Sprintf(`{"id":%q,"count":0}`, id))
 		expect[*wire.Rescind](f)
 	}
+	f.demand(`{"id":"soft","count":1,"resources":{"cpus":1},"preferences":[{"condition":"rack==r2","weight":3},{"condition":"cores==16","weight":2}]}`)
+	if o := expect[*wire.OffersMessage](f).Offers; len(o) != 1 || o[0].Agent.Name != "a2" {
+		t.Errorf("rack r2 is preferred, offered is %+v", o)
+	}
 	f.demand(`{"id":"bad","count":1,"resources":{"cpus":1},"constraints":["at most 0 per rack"]}`)
 	if e := expect[*wire.ErrorMessage](f); e.Code != offers.BadDemand || !strings.Contains(e.Message, "is no limit") {
 		t.Errorf("told %+v", e)

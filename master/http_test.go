@@ -31,7 +31,6 @@ type scene struct {
 	*api
 	server *httptest.Server
 	shown  *picture
-	core   *lead.Core      // what explanations are of
 	orders []state.Command // what operators committed
 
 	moving   sync.Mutex

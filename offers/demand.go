@@ -13,6 +13,7 @@ type Demand struct {
 	Resources    Resources    `json:"resources"`
 	Count        *int         `json:"count,omitempty"` // nil: whole agents; 0 withdraws the demand
 	Constraints  []Constraint `json:"constraints,omitempty"`
+	Preferences  []Preference `json:"preferences,omitempty"`
 	Placement    Placement    `json:"placement,omitempty"`
 	DevicePolicy Policy       `json:"device_policy,omitempty"`
 	Deadline     Duration     `json:"deadline,omitempty"` // from arrival
@@ -56,6 +57,14 @@ func (d *Demand) Validate() error {
 	}
 	if len(d.Constraints) > 64 {
 		return wrap(fmt.Errorf("constraints: %d of them; at most 64", len(d.Constraints)))
+	}
+	if len(d.Preferences) > MaxPreferences {
+		return wrap(fmt.Errorf("preferences: %d of them; at most %d", len(d.Preferences), MaxPreferences))
+	}
+	for i := range d.Preferences {
+		if err := d.Preferences[i].validate(); err != nil {
+			return wrap(fmt.Errorf("preferences: %w", err))
+		}
 	}
 	for _, c := range d.Constraints {
 		if c.Limit() > 0 && d.Count == nil {

@@ -53,6 +53,7 @@ type Look struct {
 	Agent   offers.AgentID
 	Ring    int      // of the explanation's kind
 	Free    int64    // of that kind
+	Sum     int      // of the weights of the preferences that it meets
 	Score   *float64 // the strategy's, smallest wins; nil where it has none
 	Against *Against // nil where it suits
 }
@@ -74,6 +75,7 @@ const (
 	AgainstDevices    = "devices"     // no devices of it fit together what is asked of them
 	AgainstQuota      = "quota"       // a limit, or what is held back for other roles, stands against it
 	AgainstRefused    = "refused"     // the framework declined that much of it lately
+	AgainstPreferred  = "preference"  // it suits, and others meet more of what is preferred
 	AgainstUnreached  = "not_reached" // it has room, and the strategy had chosen before it came to it
 )
 
@@ -235,6 +237,15 @@ type trail struct {
 	won    []*agent // they are out of the searches for who would win next
 }
 
+// restart forgets the search so far: the same is searched again, for less.
+func (t *trail) restart() {
+	if t.won == nil {
+		t.order, t.found = nil, nil
+		clear(t.at)
+		clear(t.scores)
+	}
+}
+
 // look notes an agent that was looked at, in the search for the winner, and
 // returns what speaks against it.
 func (t *trail) look(a *agent, against objection) objection {
@@ -266,6 +277,7 @@ const (
 	byDevices
 	byQuota
 	byRefusal
+	byPreference
 	byWinning // it has won already
 )
 
@@ -306,7 +318,7 @@ func (m *Matcher) trailOf(d *demand, f found, t *trail, most int) *Trail {
 	out.Winner = &winner
 	for a := f.agent; a != nil && len(t.won) <= runnersUp; {
 		t.won = append(t.won, a)
-		if a = d.placer.choose(&m.search); a != nil && len(out.Next) < runnersUp {
+		if a = m.search.prefer(d.placer.strategy); a != nil && len(out.Next) < runnersUp {
 			out.Next = append(out.Next, m.look(d, t, a, nil))
 		}
 	}
@@ -314,7 +326,7 @@ func (m *Matcher) trailOf(d *demand, f found, t *trail, most int) *Trail {
 }
 
 func (m *Matcher) look(d *demand, t *trail, a *agent, against *Against) Look {
-	l := Look{Agent: a.info.ID, Ring: m.index.Ring(rings.Kind(d.column), a.columns[d.column]), Free: a.columns[d.column], Against: against}
+	l := Look{Agent: a.info.ID, Ring: m.index.Ring(rings.Kind(d.column), a.columns[d.column]), Free: a.columns[d.column], Sum: d.spec.Preferred(&a.info.Agent), Against: against}
 	if score, rated := t.scores[a]; rated {
 		l.Score = &score
 	}
@@ -363,6 +375,8 @@ func (m *Matcher) objectionOf(d *demand, a *agent, by objection) *Against {
 		return &Against{Code: AgainstQuota}
 	case byRefusal:
 		return &Against{Code: AgainstRefused}
+	case byPreference:
+		return &Against{Code: AgainstPreferred}
 	}
 	return nil
 }

@@ -36,9 +36,11 @@ type Prematch struct {
 // for at once.
 //
 // Only counted demands are pre-matched: what a whole-agent demand would be given
-// depends on what fair share leaves, and changes with every placement. Between
+// depends on what fair share leaves, and changes with every placement. And only
+// those without preferences, whose search is made twice. Between
 // two placements of a turn fair share and quotas only leave less, so nothing that
-// they kept out of a list would come in.
+// they kept out of a list would come in; nor do limits, since the units of a demand
+// only become more.
 //
 // Source: ALGORITHMS section 6. Ours is that the arbiter looks at all agents that
 // have changed, not only at those of the list.
@@ -127,7 +129,7 @@ func (p *prematch) changed(a *agent) {
 // nil where only a search can tell.
 func (m *Matcher) arbitrate(s *search, score func(*search, *agent) int64) *agent {
 	p := &m.prematch
-	if !p.on || !s.d.counted() {
+	if !p.on || !s.d.counted() || len(s.d.spec.Preferences) > 0 {
 		return nil
 	}
 	if s.d.list.stale(p) {
@@ -199,7 +201,7 @@ func (m *Matcher) lookAhead(first *demand, score func(*search, *agent) int64) {
 // foreseeable reports whether what the demand will be looked for by is known, and
 // by that strategy.
 func (m *Matcher) foreseeable(d *demand, by *placer) bool {
-	if !d.counted() || !d.list.stale(&m.prematch) {
+	if !d.counted() || len(d.spec.Preferences) > 0 || !d.list.stale(&m.prematch) {
 		return false
 	}
 	m.compile(d)

@@ -23,6 +23,9 @@ type search struct {
 	refused bool // some agent was passed over because the framework refused it
 	met     objections
 
+	floor int // the least sum of preferences, where the demand has some
+	below int // the largest sum below it of an agent that suits otherwise, or nobody
+
 	trail *trail // what is seen is noted here; nil unless somebody asked for an explanation
 }
 
@@ -50,7 +53,7 @@ func (m *Matcher) find(d *demand) found {
 	if stop := s.begin(m, d); stop >= 0 {
 		return found{quota: d.spec.Resources.Amounts[stop] <= m.free[stop]}
 	}
-	a := d.placer.choose(s)
+	a := s.prefer(d.placer.strategy)
 	if a == nil {
 		return found{quota: s.quota, refused: s.refused, met: s.met}
 	}
@@ -116,6 +119,9 @@ func (s *search) against(a *agent) objection {
 	if len(d.owner.refused) > 0 && d.owner.hidden(a.info.ID, s.take) {
 		s.refused = true
 		return byRefusal
+	}
+	if len(d.spec.Preferences) > 0 && !s.wanted(a) {
+		return byPreference
 	}
 	return nothing
 }

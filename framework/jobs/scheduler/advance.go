@@ -162,7 +162,7 @@ func (s *Scheduler) ask(g *group, want int) {
 	}
 	s.out.Demands = append(s.out.Demands, offers.Demand{
 		ID: id, Resources: g.work.Asks(), Count: &want, Constraints: g.work.Constraints,
-		Placement: g.work.Placement, DevicePolicy: g.work.DevicePolicy,
+		Preferences: g.work.Preferences, Placement: g.work.Placement, DevicePolicy: g.work.DevicePolicy,
 	})
 }
 

@@ -63,6 +63,7 @@ type Work struct {
 	Dir          string              `json:"dir,omitempty" doc:"working folder below the sandbox"`
 	Resources    offers.Resources    `json:"resources,omitzero" doc:"what each instance gets, and its limits" default:"cpus: 1, mem: 128MiB"`
 	Constraints  []offers.Constraint `json:"constraints,omitempty" doc:"conditions on the agent, such as rack==r1 or host~web.*, and limits, such as distinct agent or at most 2 per rack"`
+	Preferences  []offers.Preference `json:"preferences,omitempty" doc:"conditions that are wished for and not required, with a weight each"`
 	Placement    offers.Placement    `json:"placement,omitempty" doc:"strategy that chooses the agent" default:"the role's"`
 	DevicePolicy offers.Policy       `json:"device_policy,omitempty" doc:"which of the fitting devices are taken" enum:"spread,pack" default:"the agent's"`
 	Artifacts    []offers.Artifact   `json:"artifacts,omitempty" doc:"files that are fetched into the sandbox first"`

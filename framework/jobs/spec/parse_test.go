@@ -31,7 +31,9 @@ resources:
   mem: 512MiB
   ports: [8080, 9000-9001]
   gpu: {count: 2, memory: 10GiB}
-constraints: [rack==r1, "zone in a,b"]
+constraints: [rack==r1, "zone in a,b", distinct agent]
+preferences:
+  - {condition: disk==fast, weight: 5}
 placement: rings
 device_policy: spread
 artifacts:
@@ -60,7 +62,7 @@ func TestParseWhole(t *testing.T) {
 	if a := j.Resources; a.Amounts[offers.CPUs] != 1500 || a.Devices["gpu"].Memory != 10<<30 || a.Devices["gpu"].Count != 2 || len(a.Ports.Each()) != 3 {
 		t.Errorf("resources are %+v", a)
 	}
-	if j.Health.HTTP.Path != "/ready" || j.Health.Failures != 5 || len(j.Constraints) != 2 || j.Artifacts[0].Extract != true {
+	if j.Health.HTTP.Path != "/ready" || j.Health.Failures != 5 || len(j.Constraints) != 3 || len(j.Preferences) != 1 || j.Preferences[0].Weight != 5 || j.Artifacts[0].Extract != true {
 		t.Errorf("it is %+v", j)
 	}
 	// What is sent and stored is the same job.
@@ -115,6 +117,8 @@ func TestParseRefuses(t *testing.T) {
 		{ok + "env: {A: \"{{index\"}\n", "env.A", 3, 7, "not closed"},
 		{ok + "env: [A]\n", "env", 3, 6, "section"},
 		{ok + "constraints: [rack]\n", "constraints[0]", 3, 15, "has none of =="},
+		{ok + "preferences: [{condition: rack==r1, weigh: 2}]\n", "preferences[0]", 3, 37, "unknown key weigh; did you mean weight"},
+		{ok + "preferences: [{condition: rack==r1, weight: 0}]\n", "preferences", 3, 1, "weight is 0"},
 		{ok + "constraints: rack==r1\n", "constraints", 3, 14, "list"},
 		{ok + "health: {tcp: {}}\n", "health.tcp.port", 3, 10, "missing"},
 		{ok + "health: {}\n", "health", 3, 1, "exactly one of"},

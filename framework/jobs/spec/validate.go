@@ -166,7 +166,7 @@ func (p place) task() error {
 	err := t.Validate()
 	if err == nil {
 		one := 1
-		d := offers.Demand{ID: "check", Resources: t.Resources, Count: &one, Constraints: p.Constraints, Placement: p.Placement, DevicePolicy: p.DevicePolicy}
+		d := offers.Demand{ID: "check", Resources: t.Resources, Count: &one, Constraints: p.Constraints, Preferences: p.Preferences, Placement: p.Placement, DevicePolicy: p.DevicePolicy}
 		err = d.Validate()
 	}
 	if err == nil {
