@@ -112,3 +112,14 @@ func TestPageIsSmall(t *testing.T) {
 		t.Errorf("the page takes %d bytes", sum)
 	}
 }
+
+// All modules are asked for at once: a browser would else ask for one after
+// the other, as far as they import each other.
+func TestEveryModuleIsPreloaded(t *testing.T) {
+	files := sources(t)
+	for name := range files {
+		if strings.HasSuffix(name, ".js") && !strings.Contains(files["index.html"], `="/ui/`+name+`"`) {
+			t.Errorf("index.html does not ask for %s", name)
+		}
+	}
+}
