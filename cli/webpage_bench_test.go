@@ -69,7 +69,7 @@ func BenchmarkWebPage(b *testing.B) {
 				const frame = (now) => {
 					frames.push(now - last);
 					last = now;
-					if (frames.length < 300) requestAnimationFrame(frame);
+					if (frames.reduce((a, b) => a + b) < 10000) requestAnimationFrame(frame);
 					else done(frames.sort((a, b) => a - b));
 				};
 				requestAnimationFrame(frame);

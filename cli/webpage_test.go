@@ -142,6 +142,12 @@ func TestWebPage(t *testing.T) {
 	part("frameworks", func(b *browser) {
 		b.click("header nav a", "Frameworks")
 		b.shows("270 of 400 cpus")
+		queue := exec.Command("ringmaster", "run", "--masters", at, "--count", "3", "--cpus", "8", "--constraint", "real==yes", "--name", "queue", "--", "sleep", "600")
+		if err := queue.Start(); err != nil {
+			b.Fatal(err)
+		}
+		defer func() { _ = queue.Process.Kill(); _ = queue.Wait() }()
+		b.await(`[...document.querySelectorAll("tbody tr")].some((r) => r.textContent.includes("8 cpus") && r.cells[4].textContent === "2" && r.cells[6].textContent.includes("constraint"))`)
 		b.pictures("frameworks")
 		b.click("tbody a", "run crowd")
 		b.await(`document.querySelectorAll("tbody tr").length === 30`)

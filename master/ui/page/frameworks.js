@@ -2,7 +2,8 @@
 // dominant shares.
 
 import { badge, bar, empty, facts, h, replace, row, table } from "./dom.js";
-import { moment, percent, quota, short } from "./format.js";
+import { amount, moment, percent, quota, short, size } from "./format.js";
+import { live } from "./live.js";
 import { taskList } from "./tasks.js";
 
 const pause = 2000; // ms between two readings
@@ -12,6 +13,8 @@ export function frameworksView(view) {
   view.title("Frameworks");
   const frameworks = table("Frameworks", ["Framework", "Connection", "Role", "Tasks", "Dominant share", "Demands", "Id"], []);
   const roles = table("Roles", ["Role", "Weight", "Dominant share", "Used of limit", "Guaranteed", "Frameworks", "Placement"], []);
+  const waiting = table("Demands that wait", ["Demand", "Framework", "Role", "Wants", "Units left", "Where", "What stops it"], []);
+  const noneWaits = empty("None: whatever was asked for has its place.");
   const none = empty("No framework is registered. ringmaster run, ringmaster jobs and your own are such.");
   const noRole = empty("No role is in use.");
   view.reads({ path: "/v1/frameworks", pause, wants: moved, show: ({ frameworks: list }) => {
@@ -24,11 +27,23 @@ export function frameworksView(view) {
     roles.box.hidden = list.length === 0;
     noRole.hidden = list.length > 0;
   } });
-  none.hidden = noRole.hidden = true;
+  const again = view.reads({ path: "/v1/explain?limit=200", pause, wants: moved, show: ({ demands: list }) => {
+    replace(waiting.body, list.map(waitingRow));
+    waiting.box.hidden = list.length === 0;
+    noneWaits.hidden = list.length > 0;
+  } });
+  let pending = "";
+  view.hear(() => { // no event tells of a demand; how many wait comes with the status
+    const now = JSON.stringify(live.status?.pending);
+    if (now !== pending) again();
+    pending = now;
+  });
+  none.hidden = noRole.hidden = noneWaits.hidden = true;
   return h("section", {},
     h("h1", {}, "Frameworks and roles"),
     h("p", { class: "legend" }, "A share is what somebody has of the kind that they have most of, ", h("strong", {}, "their dominant share"), ". Whoever has the least for their weight is offered next. Offers count."),
     h("div", { class: "card" }, h("h2", {}, "Frameworks"), frameworks.box, none),
+    h("div", { class: "card" }, h("h2", {}, "Demands that wait"), waiting.box, noneWaits),
     h("div", { class: "card" }, h("h2", {}, "Roles"), roles.box, noRole));
 }
 
@@ -47,6 +62,18 @@ function roleRow(r) {
   const guarantees = Object.entries(r.quota.guarantee).map(([kind, n]) => h("div", {}, `${quota(kind, n)} ${kind}`));
   return row([h("span", { class: `depth-${Math.min(depth, 4)}` }, r.name), short(r.weight), share(r),
     limits.length ? limits : h("span", { class: "faint" }, "no limit"), guarantees.length ? guarantees : h("span", { class: "faint" }, "nothing"), r.frameworks, r.placement ?? ""]);
+}
+
+// waitingRow names the kinds and conditions that no agent meets, as the masters
+// explain it.
+function waitingRow(d) {
+  return row([d.demand_id, h("a", { href: `#/frameworks/${encodeURIComponent(d.framework_id)}` }, d.framework_id), d.role, wanted(d.resources),
+    d.count === undefined ? "whole agents" : short(d.count), (d.constraints ?? []).join(", "), d.stopped.map((s) => [badge(s), " "])]);
+}
+
+function wanted(r) {
+  const devices = Object.entries(r.devices ?? {}).map(([name, ask]) => [ask.count, name, ask.memory ? `of ${size(ask.memory)}` : ""].filter(Boolean).join(" "));
+  return ["cpus", "mem", "disk", "bandwidth"].filter((k) => r[k] > 0).map((k) => `${amount(k, r[k])} ${k}`).concat(devices).join(", ");
 }
 
 export function frameworkView(view, [id]) {

@@ -7,7 +7,8 @@ import { amount, percent, title } from "./format.js";
 import { freeOf, live, ringed, wholeOf } from "./live.js";
 
 const many = 1500; // dots, from which they jump
-const pause = 200; // ms between two drawings of so many
+const pause = 200; // ms between two drawings of so many, at least
+const idle = 8; // times as long as a drawing of so many took, the page is left to others
 const travel = 450; // ms that a move takes
 const golden = (Math.sqrt(5) - 1) / 2; // of a turn, spreads dots evenly, however many come
 const spoke = 0.09; // of a turn, at the top, that is left to the labels
@@ -53,6 +54,7 @@ export class RingSet {
     this.dots = new Map();
     this.frame = 0;
     this.drawn = 0;
+    this.cost = 0; // ms that the last drawing took
     this.at = null; // the dot that is pointed at
     this.canvas = h("canvas", { tabindex: "0", role: "group", "aria-roledescription": "picture of rings" });
     this.tip = h("div", { class: "tip", role: "status", hidden: true });
@@ -99,7 +101,7 @@ export class RingSet {
     const whole = wholeOf(a, this.kind);
     const used = whole > 0 ? 1 - free / whole : 0;
     const to = this.radius(free);
-    const dot = this.dots.get(id) ?? { id, angle: angleOf(id), r: to, from: to, began: 0 };
+    const dot = this.dots.get(id) ?? { id, cos: Math.cos(angleOf(id)), sin: Math.sin(angleOf(id)), r: to, from: to, began: 0 };
     if (dot.to !== to) {
       dot.from = dot.r;
       dot.began = performance.now();
@@ -121,7 +123,7 @@ export class RingSet {
   // plan draws with the next frame, or soon where there is much to draw.
   plan() {
     if (this.frame || this.later) return;
-    const wait = this.dots.size > many ? pause - (performance.now() - this.drawn) : 0;
+    const wait = this.dots.size > many ? Math.max(pause, idle * this.cost) - (performance.now() - this.drawn) : 0;
     if (wait > 0) {
       this.later = setTimeout(() => {
         this.later = 0;
@@ -131,8 +133,11 @@ export class RingSet {
     }
     this.frame = requestAnimationFrame((now) => {
       this.frame = 0;
+      const began = performance.now();
+      const moving = this.draw(now);
       this.drawn = performance.now();
-      if (this.draw(now)) this.plan();
+      this.cost = this.drawn - began;
+      if (moving) this.plan();
     });
   }
 
@@ -176,30 +181,35 @@ export class RingSet {
     let moving = false;
     const jump = this.dots.size > many || matchMedia("(prefers-reduced-motion: reduce)").matches;
     const size = Math.max(1.2, Math.min(6, 60 / Math.sqrt(this.dots.size + 1)));
-    const paths = steps.map(() => new Path2D());
+    const groups = steps.map(() => []);
     for (const d of this.dots.values()) {
       const part = jump || !d.began ? 1 : Math.min(1, (now - d.began) / travel);
       moving ||= part < 1;
       d.r = d.from + (d.to - d.from) * (1 - (1 - part) ** 3);
-      d.x = this.middle + this.unit * d.r * Math.cos(d.angle);
-      d.y = this.middle + this.unit * d.r * Math.sin(d.angle);
+      d.x = this.middle + this.unit * d.r * d.cos;
+      d.y = this.middle + this.unit * d.r * d.sin;
       d.size = Math.max(1.2, size * (0.55 + 0.45 * d.big));
-      if (jump && size < 2) paths[d.step].rect(d.x - d.size, d.y - d.size, 2 * d.size, 2 * d.size);
-      else {
-        paths[d.step].moveTo(d.x + d.size, d.y);
-        paths[d.step].arc(d.x, d.y, d.size, 0, 2 * Math.PI);
-      }
+      groups[d.step].push(d);
     }
-    paths.forEach((path, i) => {
+    const round = this.dots.size <= many;
+    groups.forEach((dots, i) => {
       paint.fillStyle = colour(`--dot-${i}`);
-      paint.fill(path);
-      if (this.dots.size < 400) {
-        paint.strokeStyle = colour("--plate");
-        paint.lineWidth = 1;
-        paint.stroke(path);
-      }
+      if (round) this.circled(paint, dots, colour("--plate"));
+      else for (const d of dots) paint.fillRect(d.x - d.size, d.y - d.size, 2 * d.size, 2 * d.size);
     });
     return moving;
+  }
+
+  // circled draws round dots, each by itself: one path of all is far slower.
+  circled(paint, dots, edge) {
+    paint.strokeStyle = edge;
+    paint.lineWidth = 1;
+    for (const d of dots) {
+      paint.beginPath();
+      paint.arc(d.x, d.y, d.size, 0, 2 * Math.PI);
+      paint.fill();
+      if (this.dots.size < 400) paint.stroke();
+    }
   }
 
   // labels write where rings begin, straight up from the middle, as many as have room.
