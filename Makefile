@@ -114,6 +114,27 @@ sim: ## simulate clusters under faults for SIM_TIME (1m), or SEEDS of them, from
 planted: shim ## plant bugs one by one and see that tests catch them (BUG=name,... PROMISE=number)
 	$(GO) run ./cli/planted $(if $(BUG),-bug $(BUG)) $(if $(PROMISE),-promise $(PROMISE))
 
+# What README says of openb needs its files, which are not part of this tree.
+TRACES ?= traces
+NODES  ?= $(TRACES)/openb_node_list_gpu_node.csv
+TASKS  ?= $(TRACES)/openb_pod_list_default.csv
+
+.PHONY: fill
+fill: build ## fill the openb cluster of TRACES, or NODES and TASKS (ten orders)
+	bin/ringmaster simulate --nodes $(NODES) --tasks $(TASKS) --seeds 42-51 --plot bin/fill.svg \
+		--placement rings,waste,least-requested,most-balanced,best-fit,fgd
+
+.PHONY: churn
+churn: build ## let its tasks come and go at two loads (five orders, minutes)
+	for load in 0.98 1.03; do bin/ringmaster simulate --nodes $(NODES) --tasks $(TASKS) --churn $$load --seeds 1-5 \
+		--plot bin/churn-$$load.svg --placement rings,waste,least-requested,best-fit,fgd || exit 1; done
+
+.PHONY: packing
+packing: build ## pack generated loads with cpus and memory only (ten orders)
+	for like in google azure; do $(GO) run ./cli/sim/replay/testdata/loads -like $$like -out bin/$$like && \
+		bin/ringmaster simulate --nodes bin/$$like/nodes.csv --tasks bin/$$like/tasks.csv --seeds 1-10 \
+		--plot bin/$$like.svg --placement rings,best-fit,first-fit,dot-product || exit 1; done
+
 .PHONY: damage
 damage: ## damage 1,000 files of agents and masters in each of many ways
 	RINGMASTER_TEST_DAMAGE=1000 $(GO) test -count 1 -timeout 0 -run 'Damaged' -v ./agent/checkpoint ./master/replica

@@ -84,8 +84,12 @@ func drawResults(p *page, w replay.Workload, results []replay.Result) {
 	case replay.Filling:
 		heading, line = allocTable()
 	case replay.Churn:
-		heading, line = row{"LOST %", "SPREAD", "FIRST REFUSAL"}, func(r *replay.Result) row {
-			return row{points(r.Lost), "±" + points(r.LostSpread), orNone(r.FirstRefusal)}
+		heading, line = row{"LOST %", "SPREAD", "PLACED", "REFUSED"}, func(r *replay.Result) row {
+			placed, refused := 0, 0
+			for _, t := range r.Runs {
+				placed, refused = placed+t.Placed, refused+t.Refused
+			}
+			return row{points(r.Lost), "±" + points(r.LostSpread), grouped(placed), grouped(refused)}
 		}
 	default:
 		heading, line = row{"WAIT P50", "WAIT P99", "UNFAIR %", "NEVER"}, func(r *replay.Result) row {

@@ -119,15 +119,19 @@ func (p *plot) at(s *Sample) float64 {
 }
 
 // span returns what the x axis shows. A cluster that is being filled has room
-// for everything at first, where there is nothing to see.
+// for everything at first, where there is nothing to see, and churn shows what is
+// measured.
 func (p *plot) span() (from, to float64) {
 	for i := range p.results {
 		for j := range p.results[i].Samples {
 			to = max(to, p.at(&p.results[i].Samples[j]))
 		}
 	}
-	if p.w.Way == Filling && to > fillingFrom+10 {
+	switch {
+	case p.w.Way == Filling && to > fillingFrom+10:
 		from = fillingFrom
+	case p.w.Way == Churn:
+		from = churnWarm.Hours()
 	}
 	return from, max(to, from+1e-3)
 }
@@ -207,5 +211,5 @@ func niceStep(about, least float64) float64 {
 
 // tick writes a number of an axis.
 func tick(v float64) string {
-	return fmt.Sprintf("%g", math.Round(v*1000)/1000)
+	return fmt.Sprintf("%g", math.Round(v*1000)/1000+0) // no -0
 }
