@@ -255,3 +255,25 @@ func TestForgottenFolders(t *testing.T) {
 		t.Errorf("left are %v, %v", left, err)
 	}
 }
+
+// TestTasksSleepOnTime: that the threads of a shim may sleep longer than they
+// say is not handed on to its task, nor to the agent.
+func TestTasksSleepOnTime(t *testing.T) {
+	b := newBench(t)
+	p := b.start(t, "cat /proc/self/timerslack_ns", limits.Need{})
+	if exit, err := p.Wait(); err != nil || exit.Code != 0 {
+		t.Fatalf("it ended %+v %v", exit, err)
+	}
+	if got := b.await(t, "stdout"); got != strconv.Itoa(record.TimerSlack) {
+		t.Errorf("a task's sleeps may be %s ns late", got)
+	}
+	threads, err := filepath.Glob("/proc/self/task/[0-9]*")
+	if err != nil || len(threads) == 0 {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		if got, err := os.ReadFile("/proc/" + filepath.Base(thread) + "/timerslack_ns"); err == nil && strings.TrimSpace(string(got)) != strconv.Itoa(record.TimerSlack) {
+			t.Errorf("a thread of the agent may sleep %s ns longer than it says", got)
+		}
+	}
+}

@@ -31,6 +31,10 @@ const (
 	NotStarted = 126
 )
 
+// TimerSlack is by how many nanoseconds the sleeps of a task may be late, the
+// kernel's default. Those of its shim may be later.
+const TimerSlack = 50_000
+
 // The file descriptors that a shim finds open.
 const (
 	GateFD   = 3 // it reads the Spec, to the end, before anything starts
