@@ -3,6 +3,7 @@ package process_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func (b bench) shims() []int {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, line := range lines {
 		text, _ := os.ReadFile(line)
-		if string(text) == "ringmaster-shim\x00"+filepath.Join(b.dir, "run")+"\x00" {
+		if string(text) == "ringmaster-shim\x00"+filepath.Join(b.dir, "run")+"\x00"+record.Version+"\x00" {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(line)))
 			out = append(out, pid)
 		}
@@ -274,6 +275,17 @@ func TestTasksSleepOnTime(t *testing.T) {
 	for _, thread := range threads {
 		if got, err := os.ReadFile("/proc/" + filepath.Base(thread) + "/timerslack_ns"); err == nil && strings.TrimSpace(string(got)) != strconv.Itoa(record.TimerSlack) {
 			t.Errorf("a thread of the agent may sleep %s ns longer than it says", got)
+		}
+	}
+}
+
+// TestShimOfAnotherBuild: a shim that may not do what its agent takes it to do
+// does nothing.
+func TestShimOfAnotherBuild(t *testing.T) {
+	for _, arguments := range [][]string{{"ringmaster-shim", record.Try}, {"ringmaster-shim", record.Try, "another"}} {
+		out, err := (&exec.Cmd{Path: shim, Args: arguments}).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "make build") {
+			t.Errorf("%q: %v %s", arguments, err, out)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (p *Process) spawn() error {
 	defer answerEnd.Close()
 	cmd := &exec.Cmd{
 		Path:        p.x.shim,
-		Args:        []string{shimName, p.x.dir},
+		Args:        []string{shimName, p.x.dir, record.Version},
 		Env:         []string{"GOMAXPROCS=1"},
 		Dir:         p.x.dir,
 		ExtraFiles:  []*os.File{gate, answerEnd},

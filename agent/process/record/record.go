@@ -10,6 +10,10 @@ import (
 	"time"
 )
 
+// Version is what an agent and its shim must have in common, the last argument
+// of a shim: one of another build might do its part of the isolation to the host.
+const Version = "2"
+
 // The files of one task's folder.
 const (
 	StartedFile = "started" // a Started; there once the gate was open

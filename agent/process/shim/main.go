@@ -21,8 +21,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "this program is started by a ringmaster agent: shim FOLDER-OF-ALL-TASKS")
+	if len(os.Args) != 3 || os.Args[2] != record.Version {
+		fmt.Fprintln(os.Stderr, "this is a shim for tasks of a ringmaster agent, and not of the build of this one: build both with make build")
 		os.Exit(2)
 	}
 	switch os.Args[1] {
