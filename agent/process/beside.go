@@ -23,7 +23,7 @@ import (
 // What it leaves behind ends with its process group, or with the task.
 func (p *Process) Beside(ctx context.Context, spec record.Spec) error {
 	cmd := &exec.Cmd{
-		Path: p.x.shim, Args: []string{shimName, record.Beside}, Env: []string{"GOMAXPROCS=1"},
+		Path: p.x.shim, Args: []string{shimName, record.Beside, record.Version}, Env: []string{"GOMAXPROCS=1"},
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if err := p.startInside(cmd, spec); err != nil {

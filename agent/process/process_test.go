@@ -358,7 +358,7 @@ func TestSweepOfAForkedTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer gateEnd.Close()
-	forked := &exec.Cmd{Path: shim, Args: []string{"ringmaster-shim", filepath.Join(b.dir, "run", "fw:task")}, ExtraFiles: []*os.File{gate, gate}}
+	forked := &exec.Cmd{Path: shim, Args: []string{"ringmaster-shim", filepath.Join(b.dir, "run", "fw:task"), record.Version}, ExtraFiles: []*os.File{gate, gate}}
 	if err := forked.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func shimOf(pid int) (folder string, ok bool) {
 		return "", false
 	}
 	arguments := bytes.Split(bytes.TrimSuffix(raw, []byte{0}), []byte{0})
-	if len(arguments) != 2 || string(arguments[0]) != shimName {
+	if len(arguments) < 2 || string(arguments[0]) != shimName {
 		return "", false
 	}
 	folder, err = os.Readlink(path + "/cwd")

@@ -3,6 +3,7 @@ package process_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func (b bench) shims() []int {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, line := range lines {
 		text, _ := os.ReadFile(line)
-		if string(text) == "ringmaster-shim\x00"+filepath.Join(b.dir, "run")+"\x00" {
+		if string(text) == "ringmaster-shim\x00"+filepath.Join(b.dir, "run")+"\x00"+record.Version+"\x00" {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(line)))
 			out = append(out, pid)
 		}
@@ -253,5 +254,38 @@ func TestForgottenFolders(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Join(b.dir, "run")); err != nil || len(left) != 1 || left[0].Name() != "fw:task" {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// TestTasksSleepOnTime: that the threads of a shim may sleep longer than they
+// say is not handed on to its task, nor to the agent.
+func TestTasksSleepOnTime(t *testing.T) {
+	b := newBench(t)
+	p := b.start(t, "cat /proc/self/timerslack_ns", limits.Need{})
+	if exit, err := p.Wait(); err != nil || exit.Code != 0 {
+		t.Fatalf("it ended %+v %v", exit, err)
+	}
+	if got := b.await(t, "stdout"); got != strconv.Itoa(record.TimerSlack) {
+		t.Errorf("a task's sleeps may be %s ns late", got)
+	}
+	threads, err := filepath.Glob("/proc/self/task/[0-9]*")
+	if err != nil || len(threads) == 0 {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		if got, err := os.ReadFile("/proc/" + filepath.Base(thread) + "/timerslack_ns"); err == nil && strings.TrimSpace(string(got)) != strconv.Itoa(record.TimerSlack) {
+			t.Errorf("a thread of the agent may sleep %s ns longer than it says", got)
+		}
+	}
+}
+
+// TestShimOfAnotherBuild: a shim that may not do what its agent takes it to do
+// does nothing.
+func TestShimOfAnotherBuild(t *testing.T) {
+	for _, arguments := range [][]string{{"ringmaster-shim", record.Try}, {"ringmaster-shim", record.Try, "another"}} {
+		out, err := (&exec.Cmd{Path: shim, Args: arguments}).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "make build") {
+			t.Errorf("%q: %v %s", arguments, err, out)
+		}
 	}
 }

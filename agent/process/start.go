@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ringmaster-project/ringmaster/agent/limits"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
@@ -38,7 +42,7 @@ func (p *Process) spawn() error {
 	defer answerEnd.Close()
 	cmd := &exec.Cmd{
 		Path:        p.x.shim,
-		Args:        []string{shimName, p.x.dir},
+		Args:        []string{shimName, p.x.dir, record.Version},
 		Env:         []string{"GOMAXPROCS=1"},
 		Dir:         p.x.dir,
 		ExtraFiles:  []*os.File{gate, answerEnd},
@@ -49,7 +53,7 @@ func (p *Process) spawn() error {
 		return err
 	}
 	defer done()
-	if err := cmd.Start(); err != nil {
+	if err := unhurried(cmd.Start); err != nil {
 		return fmt.Errorf("start the shim: %w", err)
 	}
 	p.child = cmd.Process
@@ -60,6 +64,25 @@ func (p *Process) spawn() error {
 		return fmt.Errorf("identify the shim: %w", err)
 	}
 	return nil
+}
+
+// slack is by how much the sleeps of a shim's threads may be late, but for the
+// one that starts the task (see the shim). Go's runtime has a thread that looks
+// every 20 µs, while anything runs, whether a call of the kernel takes long, and
+// has other threads go on then: hundreds of changes of threads for each task, in a
+// program that has one thing to do.
+const slack = 5 * time.Millisecond
+
+// unhurried starts a program whose sleeps may be late.
+func unhurried(start func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	own, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err != nil || unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack.Nanoseconds()), 0, 0, 0) != nil {
+		return start()
+	}
+	defer func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(own), 0, 0, 0) }() // it was taken before
+	return start()
 }
 
 // Prepare makes a shim that waits a task's: with its folder and its cgroups.

@@ -17,7 +17,7 @@ import (
 func Try(shim string, isolation record.Isolation) error {
 	var said bytes.Buffer
 	cmd := &exec.Cmd{
-		Path: shim, Args: []string{shimName, record.Try}, Env: []string{"GOMAXPROCS=1"}, Stderr: &said,
+		Path: shim, Args: []string{shimName, record.Try, record.Version}, Env: []string{"GOMAXPROCS=1"}, Stderr: &said,
 		SysProcAttr: &syscall.SysProcAttr{Cloneflags: namespaces(isolation)},
 	}
 	if err := startGated(cmd, record.Spec{Isolation: isolation}); err != nil {

@@ -22,6 +22,7 @@ type Proxy struct {
 	mu     sync.Mutex
 	before func(request string)
 	deaf   bool
+	after  func(request string, took time.Duration)
 }
 
 // NewProxy returns a proxy of the engine.
@@ -41,12 +42,16 @@ func NewProxy(t testing.TB, r *Real) *Proxy {
 	ctx, cancel := context.WithCancel(context.Background())
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
-		before := p.before
+		before, after := p.before, p.after
 		p.mu.Unlock()
+		request, began := r.Method+" "+r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:], time.Now()
 		if before != nil && !isPing(r) {
-			before(r.Method + " " + r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+			before(request)
 		}
 		through.ServeHTTP(w, r.WithContext(ctx))
+		if after != nil {
+			after(request, time.Since(began))
+		}
 	})}
 	served := make(chan struct{})
 	go func() {
@@ -95,4 +100,11 @@ func (p *Proxy) unhear(answer *http.Response) error {
 	}
 	answer.Body = io.NopCloser(strings.NewReader(unheard.Replace(string(data))))
 	return nil
+}
+
+// After sets what is told how long the engine took for a request.
+func (p *Proxy) After(f func(request string, took time.Duration)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.after = f
 }

@@ -10,6 +10,10 @@ import (
 	"time"
 )
 
+// Version is what an agent and its shim must have in common, the last argument
+// of a shim: one of another build might do its part of the isolation to the host.
+const Version = "2"
+
 // The files of one task's folder.
 const (
 	StartedFile = "started" // a Started; there once the gate was open
@@ -30,6 +34,10 @@ const (
 	Try        = "--try"
 	NotStarted = 126
 )
+
+// TimerSlack is by how many nanoseconds the sleeps of a task may be late, the
+// kernel's default. Those of its shim may be later.
+const TimerSlack = 50_000
 
 // The file descriptors that a shim finds open.
 const (

@@ -21,8 +21,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "this program is started by a ringmaster agent: shim FOLDER-OF-ALL-TASKS")
+	if len(os.Args) != 3 || os.Args[2] != record.Version {
+		fmt.Fprintln(os.Stderr, "this is a shim for tasks of a ringmaster agent, and not of the build of this one: build both with make build")
 		os.Exit(2)
 	}
 	switch os.Args[1] {
@@ -43,7 +43,11 @@ func main() {
 // The program stays on its first thread: what a thread has of its own (cgroups,
 // capabilities, mounts) goes to what it starts, and the first thread's mounts
 // are where others look for those of the task.
-func init() { runtime.LockOSThread() }
+func init() {
+	runtime.LockOSThread()
+	// The others may sleep longer than they say, the task may not.
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, record.TimerSlack, 0, 0, 0)
+}
 
 var errNoRoom = errors.New("the record of the task can't be written")
 
