@@ -22,6 +22,7 @@ raft: 0.0.0.0:5051
 bootstrap_expect: 3
 join: [10.0.0.1:5051, 10.0.0.2:5051, 10.0.0.3:5051]
 placement: rings
+prematch: {workers: 3}
 rings:
   cpus: {lower: 0, width: 4, count: 16, reach: 8}
   mem: {bounds: [0, 1GiB, 2GiB, 4GiB], reach: 3}
@@ -61,7 +62,7 @@ func TestReadMasterFile(t *testing.T) {
 	required := true
 	want := &settings{
 		name: "m1", dataDir: "/var/lib/ringmaster", http: "0.0.0.0:5050", raft: "0.0.0.0:5051", bootstrapExpect: 3,
-		join: []string{"10.0.0.1:5051", "10.0.0.2:5051", "10.0.0.3:5051"}, placement: offers.Rings,
+		join: []string{"10.0.0.1:5051", "10.0.0.2:5051", "10.0.0.3:5051"}, placement: offers.Rings, prematchers: 3,
 		offerTimeout: 150 * time.Second, agentTimeout: 80 * time.Second, removalEvery: 5 * time.Second, removalBurst: 4,
 		exclude: []string{"gpu"}, auth: &required, token: "sesame", cert: "c.pem", key: "k.pem", ca: "ca.pem",
 		logLevel: "debug", logJSON: true,
@@ -107,7 +108,9 @@ func TestFileRefused(t *testing.T) {
 		{"unknown in a section", "tls:\n  cert: a\n  chain: b\n", `line 3: unknown key tls.chain`},
 		{"later", "name: m\nbalance: {threshold: 0.5}\n", `line 2: balance is not supported by this version`},
 		{"later match", "match: {window: 50ms}\n", `line 1: match is not supported by this version`},
-		{"later prematch", "prematch: {workers: 0}\n", `line 1: prematch is not supported by this version`},
+		{"pre-matchers", "prematch: {workers: -1}\n", `line 1: prematch.workers: -1 is not between 0 and 256`},
+		{"too many pre-matchers", "prematch: {workers: 257}\n", `line 1: prematch.workers: 257 is not between 0 and 256`},
+		{"half a pre-matcher", "prematch:\n  workers: 0.5\n", `line 2: prematch.workers: "0.5" is not a whole number`},
 		{"placement", "placement: worst\n", `line 1: placement: placement "worst" is unknown; it is rings, waste, least-requested or most-balanced`},
 		{"twice", "name: a\nname: b\n", `line 2: `},
 		{"duration", "name: a\nagent_timeout: soon\n", `line 2: agent_timeout: "soon" is not a duration`},
@@ -245,7 +248,7 @@ func TestKeysAreFlags(t *testing.T) {
 		}
 		seen[o.name] = true
 	}
-	for _, key := range strings.Fields("name data_dir http raft bootstrap_expect join placement rings offer_timeout agent_timeout agent_removal.rate agent_removal.burst fair_share.exclude auth.required tls.cert tls.key tls.ca masters resources attributes device_policy executors artifact_roots artifact_cache device_plugins log_size sandbox_age") {
+	for _, key := range strings.Fields("name data_dir http raft bootstrap_expect join placement prematch.workers rings offer_timeout agent_timeout agent_removal.rate agent_removal.burst fair_share.exclude auth.required tls.cert tls.key tls.ca masters resources attributes device_policy executors artifact_roots artifact_cache device_plugins log_size sandbox_age") {
 		if !seen[key] {
 			t.Errorf("the key %s is missing", key)
 		}

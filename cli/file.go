@@ -15,7 +15,7 @@ import (
 
 // laterKeys are keys of later versions: refused plainly, because a setting
 // that has no effect is worse than one that is refused.
-var laterKeys = []string{"balance", "match", "prematch"}
+var laterKeys = []string{"balance", "match"}
 
 // readFile lays a configuration file over s. It reads the tree and not
 // structs, so that every complaint has its line and the file means exactly

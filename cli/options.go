@@ -42,6 +42,7 @@ func masterOnly() []option {
 		{name: "bootstrap_expect", usage: "`NUMBER` of masters that found a new cluster together", shown: "1, and none with --join alone, which joins a cluster that runs", text: atLeastOne(func(s *settings) *int { return &s.bootstrapExpect })},
 		{name: "join", usage: "Raft addresses `HOST:PORT,...` of the masters", list: addresses(func(s *settings) *[]string { return &s.join })},
 		{name: "placement", usage: "`STRATEGY` that chooses agents: " + offers.PlacementNames(), shown: "rings", text: placement},
+		{name: "prematch.workers", usage: "`NUMBER` of agents' readers at the same time, for strategies that read them all; 0 is one a core", shown: "0", text: prematchers},
 		{name: "rings", usage: "`RINGS` by kind, such as '{cpus: {lower: 0, width: 4, count: 16, reach: 8}}'", shown: "by the kind", rings: setRings},
 		{name: "offer_timeout", usage: "`TIME` after which an unanswered offer is taken back", shown: "2m", text: span(func(s *settings) *time.Duration { return &s.offerTimeout })},
 		{name: "agent_timeout", usage: "`TIME` of silence after which an agent is unreachable", shown: "75s", text: span(func(s *settings) *time.Duration { return &s.agentTimeout })},

@@ -13,6 +13,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/inventory"
 	"github.com/ringmaster-project/ringmaster/agent/isolation"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
+	"github.com/ringmaster-project/ringmaster/master"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 )
@@ -40,6 +41,7 @@ type settings struct {
 	bootstrapExpect int // 0: not given, see founders
 	join            []string
 	placement       offers.Placement
+	prematchers     int // 0: one per core
 	rings           map[string]ringSetting
 	offerTimeout    time.Duration
 	agentTimeout    time.Duration
@@ -166,6 +168,15 @@ func atLeastOne(into func(*settings) *int) func(*settings, string) error {
 		*into(s) = n
 		return err
 	}
+}
+
+func prematchers(s *settings, text string) error {
+	n, err := wholeNumber(text)
+	if err == nil && (n < 0 || n > master.MaxPrematchers) {
+		err = fmt.Errorf("%d is not between 0 and %d", n, master.MaxPrematchers)
+	}
+	s.prematchers = n
+	return err
 }
 
 func wholeNumber(text string) (int, error) {

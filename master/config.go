@@ -3,6 +3,7 @@ package master
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -37,6 +38,7 @@ type Config struct {
 	Exclude      []string                // fair-share kinds that don't count for the dominant share
 	Placement    offers.Placement        // where neither demand nor role names one; rings
 	Rings        map[string]rings.Layout // by kind; what is missing gets a default
+	Prematchers  int                     // that read agents at the same time, see [match.Prematch]; one per core
 
 	Version string // of the program, for people
 	Door    *door.Door
@@ -50,6 +52,9 @@ const (
 	defaultRemovalEvery = 10 * time.Second
 	defaultRemovalBurst = 3
 )
+
+// MaxPrematchers bounds Config.Prematchers.
+const MaxPrematchers = 256
 
 // validate fills in the defaults and names the first field that can't be. What
 // concerns the replica is for it to say.
@@ -76,6 +81,12 @@ func (c *Config) validate() error {
 	if c.RemovalBurst == 0 {
 		c.RemovalBurst = defaultRemovalBurst
 	}
+	if c.Prematchers < 0 || c.Prematchers > MaxPrematchers {
+		return fmt.Errorf("prematch workers is %d; 0 to %d", c.Prematchers, MaxPrematchers)
+	}
+	if c.Prematchers == 0 {
+		c.Prematchers = min(runtime.GOMAXPROCS(0), MaxPrematchers)
+	}
 	if err := c.Placement.Validate(); err != nil {
 		return err
 	}
@@ -101,7 +112,7 @@ func (c *Config) forLoop(name, at string, f *feed) loopConfig {
 	return loopConfig{
 		feed: f,
 		name: name, address: at, door: c.Door,
-		match:        match.Config{Rings: c.Rings, Placement: c.Placement, OfferTimeout: c.OfferTimeout, Exclude: c.Exclude},
+		match:        match.Config{Rings: c.Rings, Placement: c.Placement, OfferTimeout: c.OfferTimeout, Exclude: c.Exclude, Prematch: prematchers(c.Prematchers)},
 		agentTimeout: c.AgentTimeout, removalEvery: c.RemovalEvery, removalBurst: c.RemovalBurst,
 	}
 }

@@ -19,7 +19,7 @@ type exporter struct {
 	api *api
 
 	leader, term, agents, frameworks, tasks, offers *prometheus.Desc
-	decisions, pending, mismatches                  *prometheus.Desc
+	decisions, pending, mismatches, prematched      *prometheus.Desc
 	total, used, offered, rings, devices            *prometheus.Desc
 	readers, gaps, dropped                          *prometheus.Desc
 	last, committed, applied, silence               *prometheus.Desc
@@ -47,6 +47,7 @@ func newRegistry(a *api) *prometheus.Registry {
 			decisions:  desc("decisions_total", "Searches for an agent since this leader's term began.", "placement"),
 			pending:    desc("pending", "Waiting demands by the kind that stops them.", "kind"),
 			mismatches: desc("device_mismatches_total", "Times since this leader's term began that an agent had bound, or used, other devices than it was counted on."),
+			prematched: desc("prematched_total", "Of those searches the ones for which agents had been read beforehand, by whether the best of them had changed since.", "changed"),
 			total:      desc("resource_total", "What the reachable agents have: cpus in cores, bandwidth in bits per second, all else in bytes.", "kind"),
 			used:       desc("resource_used", "What tasks hold of it.", "kind"),
 			offered:    desc("resource_offered", "What outstanding offers hold of it.", "kind"),
@@ -66,7 +67,7 @@ func newRegistry(a *api) *prometheus.Registry {
 // Describe implements [prometheus.Collector].
 func (e *exporter) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.pending, e.mismatches, e.total, e.used, e.offered,
+		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.pending, e.mismatches, e.prematched, e.total, e.used, e.offered,
 		e.rings, e.devices, e.last, e.committed, e.applied, e.silence, e.readers, e.gaps, e.dropped,
 	} {
 		out <- d
@@ -130,6 +131,8 @@ func (e *exporter) counters(p *picture, out chan<- prometheus.Metric) {
 	} {
 		out <- prometheus.MustNewConstMetric(e.offers, prometheus.CounterValue, float64(n), outcome)
 	}
+	out <- prometheus.MustNewConstMetric(e.prematched, prometheus.CounterValue, float64(c.Prematched-c.Conflicts), "false")
+	out <- prometheus.MustNewConstMetric(e.prematched, prometheus.CounterValue, float64(c.Conflicts), "true")
 	out <- prometheus.MustNewConstMetric(e.mismatches, prometheus.CounterValue, float64(c.Mismatches))
 	for placement, n := range p.Match.Searches {
 		out <- prometheus.MustNewConstMetric(e.decisions, prometheus.CounterValue, float64(n), string(placement))

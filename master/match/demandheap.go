@@ -61,6 +61,31 @@ func (h *demandHeap) down(at int, s standing) {
 	h.put(at, s)
 }
 
+// eldest appends the n eldest demands in their order: each time the least of
+// those whose parents are among them already.
+func (h demandHeap) eldest(n int, out []*demand) []*demand {
+	if len(h) == 0 {
+		return out
+	}
+	next := append(make([]int, 0, n+1), 0) // positions
+	for ; n > 0 && len(next) > 0; n-- {
+		first := 0
+		for i, at := range next {
+			if h[at].age < h[next[first]].age {
+				first = i
+			}
+		}
+		at := next[first]
+		out = append(out, h[at].d)
+		next[first] = next[len(next)-1]
+		next = next[:len(next)-1]
+		for kid := 2*at + 1; kid <= 2*at+2 && kid < len(h); kid++ {
+			next = append(next, kid)
+		}
+	}
+	return out
+}
+
 func (h *demandHeap) put(at int, s standing) {
 	(*h)[at] = s
 	s.d.at = at

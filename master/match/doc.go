@@ -14,7 +14,8 @@
 //
 // Costs: serving one unit is O(depth of the role + log frameworks) for fair
 // share, one ring lookup (or with `least-requested` and `most-balanced` a look at
-// every agent that fits) and one move of the agent. A demand that nobody can
+// every agent that fits, which pre-matchers share among them) and one move of the
+// agent. A demand that nobody can
 // serve costs nothing until something changes for it. An accept costs
 // O(tasks), a View O(cluster).
 package match

@@ -53,7 +53,8 @@ type prematch struct {
 	log      []*agent // those that changed in this turn, also again
 	lists    []*list  // made in this turn, each its demand's
 	spare    []*list
-	upcoming []*framework // scratch, as fresh is
+	upcoming []*framework // scratch, as the next two are
+	eldest   []*demand
 	fresh    []*list
 }
 
@@ -72,10 +73,12 @@ type scored struct {
 	version uint64
 }
 
+// A list is longer than there are demands at a time, since these may all want
+// the same agents and the last one is to find one that is left.
 const (
-	listLength = 32  // candidates of a demand
-	listsEach  = 32  // demands for each pre-matcher at a time
-	listAge    = 256 // changes after which a list is not worth reading
+	listLength = 80         // candidates of a demand
+	listsAhead = 64         // demands at a time
+	listAge    = listLength // changes after which a list is not worth reading
 	dropped    = -listAge - 1
 )
 
@@ -113,6 +116,7 @@ func (p *prematch) end() {
 	clear(p.lists)
 	clear(p.log)
 	clear(p.upcoming)
+	clear(p.eldest)
 	clear(p.fresh)
 	p.on, p.lists, p.log = false, p.lists[:0], p.log[:0]
 }
@@ -182,12 +186,12 @@ func (m *Matcher) lookAhead(first *demand, score func(*search, *agent) int64) {
 	p.fresh = p.fresh[:0]
 	m.listFor(first)
 	p.upcoming = m.fair.waiting(m.fair.root, p.upcoming[:0])
-	most := listsEach * p.Workers
-	each := max(most/max(len(p.upcoming), 1), 1)
+	each := max(listsAhead/max(len(p.upcoming), 1), 1)
 	for _, f := range p.upcoming {
-		for _, next := range f.active[:min(each, len(f.active))] {
-			if len(p.fresh) < most && next.d != first && m.foreseeable(next.d, first.placer) {
-				m.listFor(next.d)
+		p.eldest = f.active.eldest(each, p.eldest[:0])
+		for _, d := range p.eldest {
+			if len(p.fresh) < listsAhead && d != first && m.foreseeable(d, first.placer) {
+				m.listFor(d)
 			}
 		}
 	}
