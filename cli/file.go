@@ -15,7 +15,7 @@ import (
 
 // laterKeys are keys of later versions: refused plainly, because a setting
 // that has no effect is worse than one that is refused.
-var laterKeys = []string{"balance", "match", "prematch"}
+var laterKeys = []string{"prematch"}
 
 // readFile lays a configuration file over s. It reads the tree and not
 // structs, so that every complaint has its line and the file means exactly
@@ -108,6 +108,10 @@ func readKey(s *settings, opts []option, name string, e *ast.MappingValueNode) e
 	var known []string
 	for i := range opts {
 		known = append(known, opts[i].name)
+	}
+	if section := name[:strings.LastIndex(name, ".")+1]; section != "" {
+		known = slices.DeleteFunc(known, func(other string) bool { return !strings.HasPrefix(other, section) })
+		return at(e.Key, fmt.Errorf("unknown key %s; there are %s", name, strings.Join(known, ", ")))
 	}
 	if meant := spell.Nearest(name, known); meant != "" {
 		return at(e.Key, fmt.Errorf("unknown key %s; did you mean %s?", name, meant))
