@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -23,6 +24,8 @@ bootstrap_expect: 3
 join: [10.0.0.1:5051, 10.0.0.2:5051, 10.0.0.3:5051]
 placement: rings
 prematch: {workers: 3}
+balance: {threshold: 0.6, weights: {cpus: 0.4, gpu: 0.2}, from: [initial, usage], patience: 2m}
+match: {window: 20ms, a: 1, b: 0, c: 2, d: 0.5, e: 3}
 rings:
   cpus: {lower: 0, width: 4, count: 16, reach: 8}
   mem: {bounds: [0, 1GiB, 2GiB, 4GiB], reach: 3}
@@ -63,6 +66,8 @@ func TestReadMasterFile(t *testing.T) {
 	want := &settings{
 		name: "m1", dataDir: "/var/lib/ringmaster", http: "0.0.0.0:5050", raft: "0.0.0.0:5051", bootstrapExpect: 3,
 		join: []string{"10.0.0.1:5051", "10.0.0.2:5051", "10.0.0.3:5051"}, placement: offers.Rings, prematchers: 3,
+		balance:  match.Balance{Threshold: 0.6, Weights: map[string]float64{"cpus": 0.4, "gpu": 0.2}, From: []match.WeightSource{match.FromInitial, match.FromUsage}, Patience: 2 * time.Minute},
+		matching: match.Matching{A: 1, B: 0, C: 2, D: 0.5, E: 3}, matchWindow: 20 * time.Millisecond,
 		offerTimeout: 150 * time.Second, agentTimeout: 80 * time.Second, removalEvery: 5 * time.Second, removalBurst: 4,
 		exclude: []string{"gpu"}, auth: &required, token: "sesame", cert: "c.pem", key: "k.pem", ca: "ca.pem",
 		logLevel: "debug", logJSON: true,
@@ -105,13 +110,21 @@ func TestFileRefused(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"unknown key", "name: m\nfoo: 1\n", `line 2: unknown key foo`},
 		{"meant another", "\n\noffer_timout: 5s\n", `line 3: unknown key offer_timout; did you mean offer_timeout?`},
-		{"unknown in a section", "tls:\n  cert: a\n  chain: b\n", `line 3: unknown key tls.chain`},
-		{"later", "name: m\nbalance: {threshold: 0.5}\n", `line 2: balance is not supported by this version`},
-		{"later match", "match: {window: 50ms}\n", `line 1: match is not supported by this version`},
+		{"unknown in a section", "tls:\n  cert: a\n  chain: b\n", `line 3: unknown key tls.chain; there are tls.cert, tls.key, tls.ca`},
+		{"balance", "balance: {wait: 5s}\n", `line 1: unknown key balance.wait; there are balance.threshold, balance.weights, balance.from, balance.patience`},
+		{"threshold", "balance: {threshold: 50}\n", `line 1: balance.threshold: threshold is 50; 0 to 1`},
+		{"weights", "balance:\n  weights: {cpus: heavy}\n", `line 2: balance.weights: cpus: "heavy" is not a number`},
+		{"weights of nothing", "balance: {weights: {cpus: 0}}\n", `line 1: balance.weights: the weight of cpus is 0; more than 0, at most 1e+06`},
+		{"weights of no kind", "balance: {weights: {a b: 1}}\n", `line 1: balance.weights: "a b" is not a kind of resource`},
+		{"from", "balance: {from: [use]}\n", `line 1: balance.from: from has "use", which is none of initial, pending and usage, or there twice`},
+		{"match", "match: {f: 1}\n", `line 1: unknown key match.f; there are match.window, match.a, match.b, match.c, match.d, match.e`},
+		{"window", "match: {window: 0}\n", `line 1: match.window: it is more than 0`},
+		{"coefficient", "match: {a: 1, d: 1e9}\n", `line 1: match.d: 1e+09 is not between -1e6 and 1e6`},
+		{"coefficient that is none", "match: {d: much}\n", `line 1: match.d: "much" is not a number`},
 		{"pre-matchers", "prematch: {workers: -1}\n", `line 1: prematch.workers: -1 is not between 0 and 256`},
 		{"too many pre-matchers", "prematch: {workers: 257}\n", `line 1: prematch.workers: 257 is not between 0 and 256`},
 		{"half a pre-matcher", "prematch:\n  workers: 0.5\n", `line 2: prematch.workers: "0.5" is not a whole number`},
-		{"placement", "placement: worst\n", `line 1: placement: placement "worst" is unknown; it is rings, waste, least-requested or most-balanced`},
+		{"placement", "placement: worst\n", `line 1: placement: placement "worst" is unknown; it is rings, waste, least-requested, most-balanced, balance or match`},
 		{"twice", "name: a\nname: b\n", `line 2: `},
 		{"duration", "name: a\nagent_timeout: soon\n", `line 2: agent_timeout: "soon" is not a duration`},
 		{"negative duration", "offer_timeout: -5s\n", `line 1: offer_timeout: the duration "-5s" is negative`},
@@ -248,7 +261,7 @@ func TestKeysAreFlags(t *testing.T) {
 		}
 		seen[o.name] = true
 	}
-	for _, key := range strings.Fields("name data_dir http raft bootstrap_expect join placement prematch.workers rings offer_timeout agent_timeout agent_removal.rate agent_removal.burst fair_share.exclude auth.required tls.cert tls.key tls.ca masters resources attributes device_policy executors artifact_roots artifact_cache device_plugins log_size sandbox_age") {
+	for _, key := range strings.Fields("name data_dir http raft bootstrap_expect join placement prematch.workers rings balance.threshold balance.weights balance.from balance.patience match.window match.a match.b match.c match.d match.e offer_timeout agent_timeout agent_removal.rate agent_removal.burst fair_share.exclude auth.required tls.cert tls.key tls.ca masters resources attributes device_policy executors artifact_roots artifact_cache device_plugins log_size sandbox_age") {
 		if !seen[key] {
 			t.Errorf("the key %s is missing", key)
 		}

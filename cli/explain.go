@@ -72,6 +72,9 @@ func wishFlags(role string) []cli.Flag {
 		&cli.StringFlag{Name: "count", Usage: "`NUMBER` of tasks", Value: "1"},
 		&cli.StringFlag{Name: "role", Usage: role, Value: "default"},
 		&cli.StringFlag{Name: "placement", Usage: "`STRATEGY` that chooses the agent", DefaultText: "the role's"},
+		&cli.StringFlag{Name: "deadline", Usage: "`TIME` from now by which the placement match wants it done", DefaultText: "none"},
+		&cli.StringFlag{Name: "runtime", Usage: "`TIME` that it is expected to take, for match", DefaultText: "unknown"},
+		&cli.StringFlag{Name: "price", Usage: "`AMOUNT` that is paid for each task, for match", DefaultText: "0"},
 		&cli.StringSliceFlag{Name: "constraint", Usage: "`CONDITION` on the agent, such as 'rack==r1' or 'host~web.*', or limit, such as 'distinct agent'; repeatable"},
 		&cli.StringSliceFlag{Name: "prefer", Usage: "`CONDITION:WEIGHT` that is wished for and not required, such as 'rack==r1:10'; repeatable"},
 	}
@@ -89,6 +92,9 @@ func readWish(c *cli.Context, id offers.DemandID) (d offers.Demand, role offers.
 	}
 	d = offers.Demand{ID: id, Count: &count, Placement: offers.Placement(c.String("placement"))}
 	if d.Resources, err = readAmounts(c); err != nil {
+		return d, "", usageError{err}
+	}
+	if err := readWorth(c, &d); err != nil {
 		return d, "", usageError{err}
 	}
 	for _, text := range c.StringSlice("constraint") {
@@ -124,6 +130,22 @@ func readPreference(text string) (p offers.Preference, err error) {
 	}
 	p.Condition, err = offers.ParseConstraint(text[:at])
 	return p, err
+}
+
+// readWorth reads what `match` goes by.
+func readWorth(c *cli.Context, d *offers.Demand) (err error) {
+	if d.Deadline, err = durationFlag(c, "deadline"); err != nil {
+		return err
+	}
+	if d.Runtime, err = durationFlag(c, "runtime"); err != nil {
+		return err
+	}
+	if text := c.String("price"); text != "" {
+		if d.Price, err = strconv.ParseFloat(text, 64); err != nil {
+			return fmt.Errorf("--price %q: it is a number", text)
+		}
+	}
+	return nil
 }
 
 // wishPath is where the masters explain a demand that nobody has stated.

@@ -13,10 +13,6 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/spell"
 )
 
-// laterKeys are keys of later versions: refused plainly, because a setting
-// that has no effect is worse than one that is refused.
-var laterKeys = []string{"balance", "match"}
-
 // readFile lays a configuration file over s. It reads the tree and not
 // structs, so that every complaint has its line and the file means exactly
 // what the flags mean.
@@ -102,12 +98,13 @@ func readKey(s *settings, opts []option, name string, e *ast.MappingValueNode) e
 			return readSection(s, opts, name+".", e.Value)
 		}
 	}
-	if slices.Contains(laterKeys, name) {
-		return at(e.Key, fmt.Errorf("%s is not supported by this version", name))
-	}
 	var known []string
 	for i := range opts {
 		known = append(known, opts[i].name)
+	}
+	if section := name[:strings.LastIndex(name, ".")+1]; section != "" {
+		known = slices.DeleteFunc(known, func(other string) bool { return !strings.HasPrefix(other, section) })
+		return at(e.Key, fmt.Errorf("unknown key %s; there are %s", name, strings.Join(known, ", ")))
 	}
 	if meant := spell.Nearest(name, known); meant != "" {
 		return at(e.Key, fmt.Errorf("unknown key %s; did you mean %s?", name, meant))

@@ -14,6 +14,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/isolation"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/master"
+	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 )
@@ -42,6 +43,9 @@ type settings struct {
 	join            []string
 	placement       offers.Placement
 	prematchers     int // 0: one per core
+	balance         match.Balance
+	matching        match.Matching
+	matchWindow     time.Duration
 	rings           map[string]ringSetting
 	offerTimeout    time.Duration
 	agentTimeout    time.Duration
@@ -73,7 +77,7 @@ type settings struct {
 func masterDefaults() *settings {
 	return &settings{
 		name: hostname(), dataDir: "/var/lib/ringmaster", http: "127.0.0.1:5050", logLevel: "info",
-		raft:         "127.0.0.1:5051",
+		raft: "127.0.0.1:5051", balance: *match.DefaultBalance(), matching: *match.DefaultMatching(), matchWindow: 50 * time.Millisecond,
 		offerTimeout: 2 * time.Minute, agentTimeout: 75 * time.Second, removalEvery: 10 * time.Second, removalBurst: 3,
 	}
 }

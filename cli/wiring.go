@@ -21,7 +21,9 @@ func openMaster(s *settings, d *door.Door, log hclog.Logger) (*master.Master, er
 		BootstrapExpect: s.founders(), Join: s.join,
 		OfferTimeout: s.offerTimeout, AgentTimeout: s.agentTimeout,
 		RemovalEvery: s.removalEvery, RemovalBurst: s.removalBurst,
-		Exclude: s.exclude, Placement: s.placement, Prematchers: s.prematchers, Rings: layouts, Version: Version, Door: d, Logger: log,
+		Exclude: s.exclude, Placement: s.placement, Rings: layouts, Prematchers: s.prematchers,
+		Balance: &s.balance, Matching: &s.matching, MatchWindow: s.matchWindow,
+		Version: Version, Door: d, Logger: log,
 	})
 }
 

@@ -39,6 +39,9 @@ type Config struct {
 	Placement    offers.Placement        // where neither demand nor role names one; rings
 	Rings        map[string]rings.Layout // by kind; what is missing gets a default
 	Prematchers  int                     // that read agents at the same time, see [match.Prematch]; one per core
+	Balance      *match.Balance          // match.DefaultBalance
+	Matching     *match.Matching         // match.DefaultMatching
+	MatchWindow  time.Duration           // for which `match` gathers what comes; 50 ms
 
 	Version string // of the program, for people
 	Door    *door.Door
@@ -51,6 +54,7 @@ const (
 	defaultAgentTimeout = 75 * time.Second
 	defaultRemovalEvery = 10 * time.Second
 	defaultRemovalBurst = 3
+	defaultMatchWindow  = 50 * time.Millisecond
 )
 
 // MaxPrematchers bounds Config.Prematchers.
@@ -67,6 +71,7 @@ func (c *Config) validate() error {
 		{"offer_timeout", &c.OfferTimeout, defaultOfferTimeout},
 		{"agent_timeout", &c.AgentTimeout, defaultAgentTimeout},
 		{"agent_removal rate", &c.RemovalEvery, defaultRemovalEvery},
+		{"match window", &c.MatchWindow, defaultMatchWindow},
 	} {
 		if *d.value < 0 {
 			return fmt.Errorf("%s is %v; it can't be negative", d.field, *d.value)
@@ -90,6 +95,18 @@ func (c *Config) validate() error {
 	if err := c.Placement.Validate(); err != nil {
 		return err
 	}
+	if c.Balance == nil {
+		c.Balance = match.DefaultBalance()
+	}
+	if err := c.Balance.Validate(); err != nil {
+		return fmt.Errorf("balance: %w", err)
+	}
+	if c.Matching == nil {
+		c.Matching = match.DefaultMatching()
+	}
+	if err := c.Matching.Validate(); err != nil {
+		return fmt.Errorf("match: %w", err)
+	}
 	for kind, layout := range c.Rings {
 		if err := layout.Validate(); err != nil {
 			return fmt.Errorf("rings: %s: %w", kind, err)
@@ -112,7 +129,10 @@ func (c *Config) forLoop(name, at string, f *feed) loopConfig {
 	return loopConfig{
 		feed: f,
 		name: name, address: at, door: c.Door,
-		match:        match.Config{Rings: c.Rings, Placement: c.Placement, OfferTimeout: c.OfferTimeout, Exclude: c.Exclude, Prematch: prematchers(c.Prematchers)},
+		match: match.Config{
+			Rings: c.Rings, Placement: c.Placement, OfferTimeout: c.OfferTimeout, Exclude: c.Exclude,
+			Balance: c.Balance, Matching: c.Matching, Window: c.MatchWindow, Prematch: prematchers(c.Prematchers),
+		},
 		agentTimeout: c.AgentTimeout, removalEvery: c.RemovalEvery, removalBurst: c.RemovalBurst,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -196,6 +198,9 @@ func TestBadMasterConfigIsRefused(t *testing.T) {
 		"--insecure":        func(c *Config) { c.HTTP = "0.0.0.0:0" },
 		"offer_timeout":     func(c *Config) { c.OfferTimeout = -1 },
 		"agent_removal":     func(c *Config) { c.RemovalBurst = -1 },
+		"match: d: NaN":     func(c *Config) { c.Matching = &match.Matching{D: math.NaN()} },
+		"match window":      func(c *Config) { c.MatchWindow = -1 },
+		"balance: thresh":   func(c *Config) { c.Balance = &match.Balance{Threshold: 2} },
 		"rings: mem":        func(c *Config) { c.Rings = map[string]rings.Layout{"mem": {}} },
 		"data_dir":          func(c *Config) { c.DataDir = "" },
 		"bootstrap_expect":  func(c *Config) { c.BootstrapExpect = 4 },

@@ -16,13 +16,16 @@ type Demand struct {
 	Preferences  []Preference `json:"preferences,omitempty"`
 	Placement    Placement    `json:"placement,omitempty"`
 	DevicePolicy Policy       `json:"device_policy,omitempty"`
-	Deadline     Duration     `json:"deadline,omitempty"` // from arrival
-	Runtime      Duration     `json:"runtime,omitempty"`
-	Price        float64      `json:"price,omitempty"`
+	Deadline     Duration     `json:"deadline,omitempty"` // from arrival, for a unit to be done; 0: none
+	Runtime      Duration     `json:"runtime,omitempty"`  // that a unit is expected to take; 0: unknown
+	Price        float64      `json:"price,omitempty"`    // that is paid for a unit, in any unit of money
 }
 
-// MaxCount bounds the units of one demand.
-const MaxCount = 1_000_000
+// MaxCount bounds the units of one demand, MaxPrice what is paid for one.
+const (
+	MaxCount = 1_000_000
+	MaxPrice = 1e12
+)
 
 // UnmarshalJSON reads a demand and validates it; the error names the field.
 func (d *Demand) UnmarshalJSON(data []byte) error {
@@ -79,6 +82,12 @@ func (d *Demand) Validate() error {
 	}
 	if err := d.DevicePolicy.Validate(); err != nil {
 		return wrap(err)
+	}
+	if d.Deadline < 0 || d.Runtime < 0 {
+		return wrap(fmt.Errorf("deadline and runtime are %v and %v; they can't be negative", d.Deadline, d.Runtime))
+	}
+	if !(d.Price >= 0 && d.Price <= MaxPrice) {
+		return wrap(fmt.Errorf("price is %v; 0 to %v", d.Price, MaxPrice))
 	}
 	return nil
 }

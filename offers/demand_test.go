@@ -63,6 +63,8 @@ func TestDemandRefused(t *testing.T) {
 		{with(`"runtime":null`), []string{"d7", "runtime"}},
 		{with(`"price":1e400`), []string{"d7", "price"}},
 		{with(`"price":"much"`), []string{"d7", "price"}},
+		{with(`"count":1,"resources":{"cpus":1},"price":-1`), []string{"d7", "price", "-1"}},
+		{with(`"count":1,"resources":{"cpus":1},"price":1e13`), []string{"d7", "price", "1e+12"}},
 	} {
 		err := json.Unmarshal([]byte(row.in), new(offers.Demand))
 		for _, name := range row.names {

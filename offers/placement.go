@@ -16,11 +16,13 @@ const (
 	Waste          Placement = "waste"           // the least waste, learned from the demands
 	LeastRequested Placement = "least-requested" // the agent that is left emptiest
 	MostBalanced   Placement = "most-balanced"   // the agent whose kinds are used most evenly
+	Balance        Placement = "balance"         // the agent that it evens out, kinds weighted by how scarce they are
+	Match          Placement = "match"           // batches, matched as a whole, by deadline and price too
 )
 
 // Placements returns the known strategies by name, the default first.
 func Placements() []Placement {
-	return []Placement{Rings, Waste, LeastRequested, MostBalanced}
+	return []Placement{Rings, Waste, LeastRequested, MostBalanced, Balance, Match}
 }
 
 // PlacementNames returns them as text, "a, b or c".

@@ -78,10 +78,13 @@ type scene struct {
 	told   []events.Event
 }
 
+// window is that of the batches of `match`.
+const window = 50 * time.Millisecond
+
 func newScene(t testing.TB) *scene {
 	s, _ := state.New().Apply([]state.Command{{Init: &state.Init{ClusterID: "c0de"}}})
 	l := &scene{TB: t, state: s, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), config: lead.Config{
-		Match: match.Config{OfferTimeout: time.Hour}, AgentTimeout: time.Minute, RemovalEvery: 10 * time.Second, RemovalBurst: 3,
+		Match: match.Config{OfferTimeout: time.Hour, Window: window}, AgentTimeout: time.Minute, RemovalEvery: 10 * time.Second, RemovalBurst: 3,
 	}}
 	l.succeed()
 	return l

@@ -111,7 +111,7 @@ func (m *Matcher) checkDemands(f *framework) error {
 		if parked := d.shape != nil || d.quota; parked != (len(d.stopped) > 0) {
 			return fmt.Errorf("demand %s: parked is %v, stopped by %v", id, parked, d.stopped)
 		}
-		if d.wants() && d.at < 0 && d.shape == nil && !d.quota {
+		if d.wants() && d.at < 0 && d.shape == nil && !d.quota && !d.gathered {
 			return fmt.Errorf("demand %s wants something and nobody knows", id)
 		}
 	}

@@ -87,7 +87,7 @@ func stream(n int) []offers.Demand {
 func BenchmarkDecisions(b *testing.B) {
 	for _, placement := range offers.Placements() {
 		sizes := []int{1213, 60650}
-		if placement == offers.LeastRequested || placement == offers.MostBalanced {
+		if placement != offers.Rings && placement != offers.Waste {
 			sizes = sizes[:1]
 		}
 		for _, agents := range sizes {
@@ -131,7 +131,13 @@ func (l *load) turn(n int) int {
 	failed := map[string][]string{}
 	before := processorTime()
 	made := 0
-	for f := l.fair.next(); f != nil; f = l.fair.next() {
+	l.backlogs = nil
+	l.beginBatch()
+	for f := l.fair.next(); f != nil || l.closeBatch(); f = l.fair.next() {
+		if f == nil {
+			clear(failed)
+			continue
+		}
 		l.learn(f.active[0].d)
 		l.serve(f.active[0].d, failed)
 		made++
@@ -194,6 +200,41 @@ func BenchmarkPrematch(b *testing.B) {
 				made += len(s.Ready(s.now).Offers)
 			}
 			b.ReportMetric(float64(made)/b.Elapsed().Seconds(), "units/s")
+		})
+	}
+}
+
+// BenchmarkBatch is one turn that matches 10,000 demands, no two of them alike,
+// with 1,000 agents: their turns in fair-share order, the proposals, the room and
+// the offers. Loads are what the demands ask for of what is free. On 2 busy
+// shared cores (amd64, go1.26) the metric, which is by the time that the
+// processor spent, was 0.4 s at a load of 0.5, 0.6 s at 1 and 0.5 s at 3.
+func BenchmarkBatch(b *testing.B) {
+	for _, load := range []float64{0.5, 1, 3} {
+		b.Run(fmt.Sprintf("load=%v", load), func(b *testing.B) {
+			one := 1
+			var spent time.Duration
+			for range b.N {
+				s := newBench(b, Config{OfferTimeout: time.Hour, Placement: offers.Match})
+				for i := range 1000 {
+					s.agentWith(fmt.Sprint("a", i), fmt.Sprintf(`{"cpus":%d,"mem":"%dGiB"}`, 32+i%3*16, 128+i%5*32),
+						map[string]string{"cpu_mhz": fmt.Sprint(2000 + i*7%1500), "unit_cost": fmt.Sprint(0.001 * float64(i%9))})
+				}
+				f := s.framework("f", "default")
+				rnd := rand.New(rand.NewPCG(6, 6))
+				for i := range 10_000 {
+					d := offers.Demand{ID: offers.DemandID(fmt.Sprint("d", i)), Count: &one, Price: rnd.Float64() * 100,
+						Runtime: offers.Duration(time.Second * time.Duration(20+rnd.IntN(600)))}
+					d.Deadline = offers.Duration(float64(d.Runtime) * (1.5 + 5*rnd.Float64()))
+					d.Resources.Amounts = offers.Amounts{offers.CPUs: int64(load * (1000 + float64(rnd.IntN(7600)))), offers.Mem: int64(load * float64(1<<30+rnd.Int64N(30<<30)))}
+					s.Demand(f, d)
+				}
+				before := processorTime()
+				r := s.Ready(s.now)
+				spent += processorTime() - before
+				b.ReportMetric(float64(len(r.Offers)), "offers")
+			}
+			b.ReportMetric(spent.Seconds()/float64(b.N), "s/batch")
 		})
 	}
 }

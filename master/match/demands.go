@@ -3,6 +3,7 @@ package match
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -24,21 +25,23 @@ type framework struct {
 // demand is one standing wish.
 //
 // Invariant: it is in its framework's active heap (at >= 0), or parked (shape
-// or quota set), or wants nothing at the moment, or its framework is not
+// or quota set), or gathered, or wants nothing at the moment, or its framework is not
 // served (offline, suppressed).
 type demand struct {
-	spec  offers.Demand
-	owner *framework
-	age   uint64
-	left  int // units not yet launched; counted demands only
-	out   int // units in outstanding offers and drafts
+	spec    offers.Demand
+	owner   *framework
+	age     uint64
+	arrived time.Time // at the end of the turn that stated it
+	left    int       // units not yet launched; counted demands only
+	out     int       // units in outstanding offers and drafts
 
-	at      int      // in the owner's active heap, -1 outside
-	shape   *shape   // set while parked for want of room
-	quota   bool     // parked for its role's quota
-	spread  *spread  // where its units are; nil where it has no limits
-	told    bool     // it was told to be hopeless
-	stopped []string // the kinds that stopped it, while parked; to be read only
+	at       int      // in the owner's active heap, -1 outside
+	shape    *shape   // set while parked for want of room
+	quota    bool     // parked for its role's quota
+	spread   *spread  // where its units are; nil where it has no limits
+	told     bool     // it was told to be hopeless
+	stopped  []string // the kinds that stopped it, while parked; to be read only
+	gathered bool     // for the next batch, see batch
 
 	// What compile derived for the totals and roles of an epoch.
 	epoch  uint64
@@ -160,6 +163,7 @@ func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
 		d.left = *spec.Count
 	}
 	f.demands[spec.ID] = d
+	m.fresh = append(m.fresh, d)
 	m.learn(d)
 	m.activate(d)
 }

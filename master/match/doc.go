@@ -13,9 +13,9 @@
 // it: everything here is soft state of one leader in one term.
 //
 // Costs: serving one unit is O(depth of the role + log frameworks) for fair
-// share, one ring lookup (or with `least-requested` and `most-balanced` a look at
-// every agent that fits, which pre-matchers share among them) and one move of the
-// agent. A demand that nobody can
+// share, one ring lookup (or with `least-requested`, `most-balanced` and `balance`
+// a look at every agent that fits, which with the first two pre-matchers share among
+// them) and one move of the agent. A demand that nobody can
 // serve costs nothing until something changes for it. An accept costs
 // O(tasks), a View O(cluster).
 package match

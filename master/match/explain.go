@@ -211,7 +211,7 @@ func (m *Matcher) rehearse(d *demand, f found) (undo func()) {
 			take[k] *= sign
 		}
 		if f.agent.counted {
-			m.fair.allocate(d.owner.node, take, false)
+			m.fair.tryOut(d.owner.node, take, sign > 0)
 		}
 		m.moved(f.agent)
 		if d.counted() {

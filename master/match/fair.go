@@ -136,6 +136,14 @@ func (f *fair) allocate(leaf *node, delta []int64, counted bool) {
 	}
 }
 
+// tryOut makes an allocation, or takes one back as if it had never been.
+func (f *fair) tryOut(leaf *node, delta []int64, made bool) {
+	for n := leaf; n != nil && !made; n = n.parent {
+		n.count--
+	}
+	f.allocate(leaf, delta, made)
+}
+
 // rekey recomputes a node's place among its siblings.
 func (f *fair) rekey(n *node) {
 	n.key, _ = f.share(n)

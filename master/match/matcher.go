@@ -17,7 +17,10 @@ type Config struct {
 	OfferTimeout time.Duration           // life of an offer; positive
 	Exclude      []string                // fair-share kinds that don't count for the dominant share
 	Prematch     Prematch
-	Again        uint64 // how many matchers there were in this term before
+	Balance      *Balance      // nil: DefaultBalance
+	Matching     *Matching     // nil: DefaultMatching
+	Window       time.Duration // that demands are gathered for, to be matched; 0: they wait for nobody
+	Again        uint64        // how many matchers there were in this term before
 }
 
 // Matcher decides who is offered what. It is built when a master begins to
@@ -56,7 +59,11 @@ type Matcher struct {
 	refusals refusalHeap
 	grown    []*agent // have more room than at the last Ready
 	drafts   drafts
-	demands  uint64 // ever stated, to order them by age
+	demands  uint64                  // ever stated, to order them by age
+	fresh    []*demand               // stated since the last Ready
+	now      time.Time               // of the last Ready
+	backlogs map[*framework]*backlog // of this turn
+	batch    batch
 	rescinds []Rescind
 	hopeless []Hopeless
 	counters Counters
@@ -80,6 +87,7 @@ type agent struct {
 	slot    int          // in the index, -1 when it is not offered
 	columns []int64      // what the index has of it while it is offered
 	fair    []int64      // its part of Matcher.free while it is offered
+	trait   trait        // see twoSided
 	tasks   map[offers.TaskRef]*task
 	use     map[string]Use // of its device classes, as it reports; nil: nothing yet
 }
@@ -118,7 +126,7 @@ func New(config Config, s *state.State, term uint64) *Matcher {
 		roles:      map[offers.Role]offers.RoleSettings{},
 		tasks:      map[offers.TaskRef]*task{},
 		parked:     newParked(),
-		placers:    newPlacers(),
+		placers:    newPlacers(config),
 		forms:      map[string]*form{},
 	}
 	for role, settings := range s.Roles() {

@@ -51,8 +51,10 @@ var someRoles = []offers.Role{"default", "eng", "eng/ml", "eng/web", "ops"}
 
 func newMarket(t *rapid.T) *market {
 	timeout := time.Duration(rapid.IntRange(5, 30).Draw(t, "offer timeout")) * time.Second
+	window := time.Duration(rapid.IntRange(0, 2).Draw(t, "window")) * time.Second
+	placement := rapid.SampledFrom(offers.Placements()).Draw(t, "placement of the master")
 	m := &market{
-		bench: newBench(t, Config{OfferTimeout: timeout}), term: 1,
+		bench: newBench(t, Config{OfferTimeout: timeout, Window: window, Placement: placement}), term: 1,
 		online: map[offers.AgentID]bool{}, connected: map[offers.FrameworkID]bool{}, counts: map[offers.FrameworkID]map[offers.DemandID]int{},
 		limits: map[offers.FrameworkID]map[offers.DemandID]offers.Constraint{},
 		out:    map[offers.OfferID]issued{}, tasks: map[offers.TaskRef]placed{},

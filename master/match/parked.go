@@ -47,6 +47,7 @@ func (m *Matcher) park(d *demand, stopped []string) {
 		d.told = true
 		m.hopeless = append(m.hopeless, Hopeless{d.owner.id, d.spec.ID, stopped, s.never})
 	}
+	m.batch.passed(d)
 }
 
 // parkForQuota takes a demand out of the turn until a quota moves.
@@ -55,6 +56,7 @@ func (m *Matcher) parkForQuota(d *demand) {
 	m.parked.quota[d] = struct{}{}
 	d.quota = true
 	m.parked.stop(d, []string{stopQuota})
+	m.batch.passed(d)
 }
 
 // stop notes what keeps a demand waiting, none when nothing does any more.
@@ -84,6 +86,7 @@ func (m *Matcher) unpark(d *demand) {
 		d.quota = false
 	}
 	m.parked.stop(d, nil)
+	d.gathered = false
 }
 
 // wakeParked activates the demands for which something changed since the last

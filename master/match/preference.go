@@ -18,7 +18,7 @@ const nobody = math.MinInt
 // has looked at every agent that has enough, which shows how much can be had,
 // and is asked for an agent with that much: a demand with preferences costs two
 // searches at most, the first of which may be one of O(agents).
-func (s *search) prefer(by strategy) *agent {
+func (s *search) prefer(by chooser) *agent {
 	if s.trail != nil {
 		s.trail.restart()
 	}

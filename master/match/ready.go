@@ -43,19 +43,30 @@ type draftKey struct {
 // Ready ends what has expired, serves who waits in fair-share order, and
 // returns what came of it since the last call.
 func (m *Matcher) Ready(now time.Time) Ready {
+	m.now, m.backlogs = now, nil
+	for _, d := range m.fresh {
+		d.arrived = now
+	}
+	m.fresh = nil
 	m.expire(now)
 	m.endRefusals(now)
 	m.wakeParked()
 	m.prematch.begin()
+	m.beginBatch()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
 	failed := map[string][]string{} // shapes that nobody can be offered this turn, and why
 	r, before := Ready{}, m.counters.Decisions
 	for n := 0; ; n++ {
 		f := m.fair.next()
+		if f == nil && m.closeBatch() {
+			clear(failed)
+			continue
+		}
 		if f == nil {
 			break
 		}
-		if r.More = n >= maxDecisions; r.More {
+		if r.More = n >= maxDecisions+m.batch.size(); r.More {
+			m.closeBatch()
 			break
 		}
 		m.serve(f.active[0].d, failed)
@@ -74,11 +85,14 @@ func (m *Matcher) Ready(now time.Time) Ready {
 }
 
 // Next returns when something is due that no input announces: an offer
-// expires or a refusal ends.
+// expires, a refusal ends, or the window of a batch is over.
 func (m *Matcher) Next() (time.Time, bool) {
 	at, ok := m.book.NextExpiry()
 	if len(m.refusals) > 0 && (!ok || m.refusals[0].until.Before(at)) {
-		return m.refusals[0].until, true
+		at, ok = m.refusals[0].until, true
+	}
+	if b := &m.batch; len(b.gathered) > 0 && (!ok || b.closes.Before(at)) {
+		return b.closes, true
 	}
 	return at, ok
 }
@@ -86,6 +100,10 @@ func (m *Matcher) Next() (time.Time, bool) {
 // serve finds room for one unit of d, or parks it.
 func (m *Matcher) serve(d *demand, failed map[string][]string) {
 	m.compile(d)
+	if m.batched(d) {
+		m.enter(d)
+		return
+	}
 	if stopped, known := failed[d.key]; known {
 		m.park(d, stopped)
 		return
@@ -95,7 +113,7 @@ func (m *Matcher) serve(d *demand, failed map[string][]string) {
 	f := m.find(d)
 	switch {
 	case f.agent != nil:
-		m.hold(d, f)
+		m.hold(m.letPass(d, f))
 	case f.quota:
 		m.parkForQuota(d)
 	default:

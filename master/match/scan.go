@@ -14,6 +14,12 @@ func (s *search) least(score func(*search, *agent) int64) *agent {
 	if a := s.m.arbitrate(s, score); a != nil {
 		return a
 	}
+	return s.leastNow(score)
+}
+
+// leastNow does so without pre-matching, for scores that depend on more than
+// the agent and the demand.
+func (s *search) leastNow(score func(*search, *agent) int64) *agent {
 	cursor := s.m.index.Candidates(rings.Kind(s.d.column), s.d.need)
 	var best *agent
 	var least int64
@@ -35,5 +41,14 @@ func (s *search) least(score func(*search, *agent) int64) *agent {
 // has it, in millionths of what it has, with the unit placed there. A device
 // class counts once: the sum over its devices.
 func (s *search) requested(a *agent, kind int) int64 {
-	return millionths(a.total[kind]-max(a.fair[kind], 0)+s.take[kind], a.total[kind])
+	return a.given(kind, s.take)
+}
+
+// given returns the same with any take, nil for none.
+func (a *agent) given(kind int, take []int64) int64 {
+	n := a.total[kind] - max(a.fair[kind], 0)
+	if take != nil {
+		n += take[kind]
+	}
+	return millionths(n, a.total[kind])
 }

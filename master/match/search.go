@@ -45,7 +45,9 @@ type found struct {
 }
 
 // find asks the demand's strategy for an agent.
-func (m *Matcher) find(d *demand) found {
+func (m *Matcher) find(d *demand) found { return m.findBy(d, d.placer.strategy) }
+
+func (m *Matcher) findBy(d *demand, by chooser) found {
 	if d.column < 0 {
 		return found{}
 	}
@@ -53,7 +55,7 @@ func (m *Matcher) find(d *demand) found {
 	if stop := s.begin(m, d); stop >= 0 {
 		return found{quota: d.spec.Resources.Amounts[stop] <= m.free[stop]}
 	}
-	a := s.prefer(d.placer.strategy)
+	a := s.prefer(by)
 	if a == nil {
 		return found{quota: s.quota, refused: s.refused, met: s.met}
 	}

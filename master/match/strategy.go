@@ -13,8 +13,12 @@ import (
 // What it looks at is an agent's record at one moment (see [Matcher.moved]),
 // nothing that an earlier search has left behind.
 type strategy interface {
-	choose(s *search) *agent
+	chooser
 	prefers() string // what it looks for, in a few words for people
+}
+
+type chooser interface {
+	choose(s *search) *agent
 }
 
 // placer is a strategy under its name.
@@ -25,12 +29,14 @@ type placer struct {
 }
 
 // newPlacers returns one of each known strategy.
-func newPlacers() map[offers.Placement]*placer {
+func newPlacers(config Config) map[offers.Placement]*placer {
 	all := map[offers.Placement]strategy{
 		offers.Rings:          gradientRings{},
 		offers.Waste:          &waste{},
 		offers.LeastRequested: leastRequested{},
 		offers.MostBalanced:   mostBalanced{},
+		offers.Balance:        newBalance(config.Balance),
+		offers.Match:          newTwoSided(config.Matching),
 	}
 	out := make(map[offers.Placement]*placer, len(all))
 	for name, s := range all {

@@ -10,7 +10,7 @@ import (
 
 func TestEveryKnownPlacementHasAStrategy(t *testing.T) {
 	known := slices.Sorted(slices.Values(offers.Placements()))
-	if have := slices.Sorted(maps.Keys(newPlacers())); !slices.Equal(have, known) {
+	if have := slices.Sorted(maps.Keys(newPlacers(Config{}))); !slices.Equal(have, known) {
 		t.Fatalf("there are strategies for %v, the known placements are %v", have, known)
 	}
 }
