@@ -133,7 +133,7 @@ churn: build ## let its tasks come and go at two loads (five orders, minutes)
 packing: build ## pack generated loads with cpus and memory only (ten orders)
 	for like in google azure; do $(GO) run ./cli/sim/replay/testdata/loads -like $$like -out bin/$$like && \
 		bin/ringmaster simulate --nodes bin/$$like/nodes.csv --tasks bin/$$like/tasks.csv --seeds 1-10 \
-		--plot bin/$$like.svg --placement rings,best-fit,first-fit,dot-product || exit 1; done
+		--plot bin/$$like.svg --placement rings,waste,best-fit,first-fit,dot-product || exit 1; done
 
 .PHONY: damage
 damage: ## damage 1,000 files of agents and masters in each of many ways

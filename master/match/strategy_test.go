@@ -71,20 +71,3 @@ func TestWhatDoesNotSuitLeavesNoTrace(t *testing.T) {
 		}
 	}
 }
-
-// TestMixedDemandsUseKindsEvenly: a demand for cpus alone takes what is closest
-// in cpus; one for cpus and memory the agent that it leaves evenly used.
-func TestMixedDemandsUseKindsEvenly(t *testing.T) {
-	for resources, want := range map[string]string{`{"cpus":2}`: "[close]", `{"cpus":2,"mem":1073741824}`: "[even]"} {
-		b := newBench(t, Config{})
-		b.agent("close", `{"cpus":8,"mem":8589934592}`)
-		b.agent("even", `{"cpus":10,"mem":8589934592}`)
-		f := b.framework("f", "default")
-		b.demand(f, `{"id":"fill","count":1,"constraints":["name==close"],"resources":{"cpus":4}}`)
-		b.offered()
-		b.demand(f, `{"id":"d","count":1,"resources":`+resources+`}`)
-		if got := b.places(); got != want {
-			t.Errorf("%s goes to %s, want %s", resources, got, want)
-		}
-	}
-}

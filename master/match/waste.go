@@ -12,9 +12,9 @@ package match
 //	     + 4 breaks                                       and, where tasks end, those with room for large ones
 //
 // psi, lack and press are summed over the device classes of the agent; breaks
-// see [large]. Where a
-// demand names no device the agents without free devices are not compared: the
-// first is taken, as by `rings`.
+// see [large]. Where a demand names no device the agents without free devices are
+// not compared: the first is taken, as by `rings`. Where nobody has devices what
+// is wasted are cpus beside full memory and the like, see [search.evenest].
 //
 // Source: ALGORITHMS section 7. Few candidates are enough because agents that
 // are equally close come fuller first and those that are alike count once: on
@@ -39,6 +39,9 @@ var _ learner = (*waste)(nil)
 func (*waste) prefers() string { return "the least waste" }
 
 func (w *waste) choose(s *search) *agent {
+	if s.d.mixed() {
+		return s.evenest()
+	}
 	w.align(s.m)
 	g := s.gradient()
 	var best *agent

@@ -190,3 +190,29 @@ func TestLoreIsBounded(t *testing.T) {
 		t.Errorf("%v units are remembered, %v of one size", w.seen, w.aligned[0].sizes[500])
 	}
 }
+
+// TestMixedDemandsUseKindsEvenly: a demand for cpus alone takes what is closest
+// in cpus; one for cpus and memory the agent that it leaves evenly used. `rings`
+// takes the closest for both.
+func TestMixedDemandsUseKindsEvenly(t *testing.T) {
+	for _, c := range []struct {
+		placement offers.Placement
+		resources string
+		want      string
+	}{
+		{offers.Waste, `{"cpus":2}`, "[close]"},
+		{offers.Waste, `{"cpus":2,"mem":1073741824}`, "[even]"},
+		{offers.Rings, `{"cpus":2,"mem":1073741824}`, "[close]"},
+	} {
+		b := newBench(t, Config{Placement: c.placement})
+		b.agent("close", `{"cpus":8,"mem":8589934592}`)
+		b.agent("even", `{"cpus":10,"mem":8589934592}`)
+		f := b.framework("f", "default")
+		b.demand(f, `{"id":"fill","count":1,"constraints":["name==close"],"resources":{"cpus":4}}`)
+		b.offered()
+		b.demand(f, `{"id":"d","count":1,"resources":`+c.resources+`}`)
+		if got := b.places(); got != c.want {
+			t.Errorf("%s: %s goes to %s, want %s", c.placement, c.resources, got, c.want)
+		}
+	}
+}
