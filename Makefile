@@ -135,6 +135,10 @@ packing: build ## pack generated loads with cpus and memory only (ten orders)
 		bin/ringmaster simulate --nodes bin/$$like/nodes.csv --tasks bin/$$like/tasks.csv --seeds 1-10 \
 		--plot bin/$$like.svg --placement rings,waste,best-fit,first-fit,dot-product || exit 1; done
 
+.PHONY: steps
+steps: shim ## kill an agent before every single step of a start (make test takes each fourth)
+	RINGMASTER_TEST_STEPS=1 $(GO) test -count 1 -run '^TestKilledAtEveryStep$$' -v ./agent
+
 .PHONY: damage
 damage: ## damage 1,000 files of agents and masters in each of many ways
 	RINGMASTER_TEST_DAMAGE=1000 $(GO) test -count 1 -timeout 0 -run 'Damaged' -v ./agent/checkpoint ./master/replica
