@@ -103,24 +103,21 @@ func TestYardsticksAsPublished(t *testing.T) {
 	}
 }
 
-// TestChurnOnOpenb: where tasks come and go, waste refuses clearly less than FGD
-// on every order, and than best fit.
+// TestChurnOnOpenb: where tasks come and go, waste refuses clearly less than
+// FGD. make churn has more orders and more to compare with.
 func TestChurnOnOpenb(t *testing.T) {
 	if testing.Short() {
-		t.Skip("some 80,000 tasks under each of three strategies, four times")
+		t.Skip("some 80,000 tasks under each of two strategies, twice")
 	}
 	for _, load := range []float64{0.98, 1.03} {
 		w := openb(t, "default", "1")
-		w.SetChurn([]int64{1, 2}, load)
-		results, err := replay.Run(t.Context(), w, []replay.Policy{"waste", "fgd", "best-fit"}, match.Config{}, nil)
+		w.SetChurn([]int64{1}, load)
+		results, err := replay.Run(t.Context(), w, []replay.Policy{"waste", "fgd"}, match.Config{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		waste, fgd, best := results[0], results[1], results[2]
-		for i, run := range waste.Runs {
-			if run.Lost > fgd.Runs[i].Lost-0.2 || run.Lost > best.Runs[i].Lost-0.5 {
-				t.Errorf("load %v, seed %d: %.2f %% are lost, %.2f by FGD, %.2f by best fit", load, run.Seed, run.Lost, fgd.Runs[i].Lost, best.Runs[i].Lost)
-			}
+		if waste, fgd := results[0].Runs[0].Lost, results[1].Runs[0].Lost; waste > fgd-0.2 {
+			t.Errorf("load %v: %.2f %% are lost, %.2f by FGD", load, waste, fgd)
 		}
 	}
 }
