@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/urfave/cli/v2"
@@ -151,9 +152,18 @@ func lookAround(at, endpoint string) string {
 	if at != defaultMasters {
 		export = "  export RINGMASTER_MASTERS=" + at + "\n"
 	}
-	return export + "  ringmaster status              # or " + endpoint + "/v1/status\n" +
-		"  ringmaster tasks --watch\n" +
-		"  ringmaster run -- echo hello\n"
+	binary := typed()
+	return export + "  " + binary + " status              # or " + endpoint + " in a browser\n" +
+		"  " + binary + " tasks --watch\n" +
+		"  " + binary + " run -- echo hello\n"
+}
+
+// typed is how this program was called, which a shell in the same folder finds.
+func typed() string {
+	if strings.HasSuffix(os.Args[0], "ringmaster") && !strings.ContainsAny(os.Args[0], " '\"$\\") {
+		return os.Args[0]
+	}
+	return "ringmaster"
 }
 
 // ending keeps the first error; the end of the context is none.
