@@ -92,7 +92,14 @@ func drawRings(p *page, list []ringsView, only string) {
 		}
 		p.printf("%s: %s in %d rings\n", kind.Name, plural(total, "agent"), len(kind.Rings))
 		var rows []row
-		for _, r := range kind.Rings {
+		for i := 0; i < len(kind.Rings); i++ {
+			r := kind.Rings[i]
+			if last := kind.emptyUntil(i); last > i {
+				r.To = kind.Rings[last].To
+				rows = append(rows, row{fmt.Sprintf("%d-%d", r.Index, kind.Rings[last].Index), kind.span(r.From, r.To), "0", blank(""), blank("")})
+				i = last
+				continue
+			}
 			var agents []string
 			for _, a := range r.Agents {
 				agents = append(agents, fmt.Sprintf("%s %s", a.Name, kind.amount(a.Free)))
@@ -103,6 +110,14 @@ func drawRings(p *page, list []ringsView, only string) {
 		}
 		p.table(row{"RING", "FREE", "AGENTS", "", "WHO HAS HOW MUCH"}, rows)
 	}
+}
+
+// emptyUntil returns the last of the rings from i on that have no agents, and
+// a number below i where ring i has some.
+func (k *ringsView) emptyUntil(i int) int {
+	for ; i < len(k.Rings) && len(k.Rings[i].Agents) == 0; i++ {
+	}
+	return i - 1
 }
 
 // blank keeps an empty cell empty, where others show a dash.
