@@ -166,7 +166,7 @@ func (r *reasonView) String() string {
 	case "devices":
 		return "has not the " + r.What + " free that are asked together"
 	case "quota":
-		return "a quota stands against it; see ringmaster roles"
+		return "a quota, or what is guaranteed to other roles, stands against it; see ringmaster roles"
 	case "refused":
 		return "its framework declined it lately"
 	case "preference":
