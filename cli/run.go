@@ -31,7 +31,7 @@ func runCommand() *cli.Command {
 		Flags: clientFlags(append(wishFlags("`ROLE` that it counts for"),
 			&cli.StringFlag{Name: "name", Usage: "`NAME` of the task", DefaultText: "the command's"},
 			&cli.StringFlag{Name: "image", Usage: "`IMAGE` of a container that it runs in, with ARGV as its arguments; on agents with docker=true", DefaultText: "none"},
-			&cli.StringFlag{Name: "pull", Usage: "when the image is fetched: missing, always or never", Value: "missing"},
+			&cli.StringFlag{Name: "pull", Usage: "`WHEN` the image is fetched: missing, always or never", Value: "missing"},
 			&cli.StringFlag{Name: "network", Usage: "`NETWORK` of the container: bridge, host, none or a name", Value: "bridge"},
 			&cli.StringFlag{Name: "entrypoint", Usage: "`PROGRAM` of the container", DefaultText: "the image's"},
 			&cli.StringSliceFlag{Name: "env", Usage: "`K=V` for its environment, or K to pass ours on; repeatable"},
