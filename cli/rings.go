@@ -85,24 +85,34 @@ func drawRings(p *page, list []ringsView, only string) {
 			p.printf("\n")
 		}
 		first = false
-		most, total := 1, 0
+		total := 0
 		for _, r := range kind.Rings {
-			most = max(most, len(r.Agents))
 			total += len(r.Agents)
 		}
 		p.printf("%s: %s in %d rings\n", kind.Name, plural(total, "agent"), len(kind.Rings))
-		var rows []row
-		for _, r := range kind.Rings {
-			var agents []string
-			for _, a := range r.Agents {
-				agents = append(agents, fmt.Sprintf("%s %s", a.Name, kind.amount(a.Free)))
-			}
-			n := len(r.Agents)
-			bar := strings.Repeat("█", (n*barWidth+most-1)/most)
-			rows = append(rows, row{fmt.Sprint(r.Index), kind.span(r.From, r.To), fmt.Sprint(n), blank(bar), blank(strings.Join(agents, ", "))})
-		}
-		p.table(row{"RING", "FREE", "AGENTS", "", "WHO HAS HOW MUCH"}, rows)
+		p.table(ringHeading, kind.rows())
 	}
+}
+
+var ringHeading = row{"RING", "FREE", "AGENTS", "", "WHO HAS HOW MUCH"}
+
+// rows are those of the kind's rings, under [ringHeading].
+func (k *ringsView) rows() []row {
+	most := 1
+	for _, r := range k.Rings {
+		most = max(most, len(r.Agents))
+	}
+	var rows []row
+	for _, r := range k.Rings {
+		var agents []string
+		for _, a := range r.Agents {
+			agents = append(agents, fmt.Sprintf("%s %s", a.Name, k.amount(a.Free)))
+		}
+		n := len(r.Agents)
+		bar := strings.Repeat("█", (n*barWidth+most-1)/most)
+		rows = append(rows, row{fmt.Sprint(r.Index), k.span(r.From, r.To), fmt.Sprint(n), blank(bar), blank(strings.Join(agents, ", "))})
+	}
+	return rows
 }
 
 // blank keeps an empty cell empty, where others show a dash.
