@@ -66,3 +66,16 @@ func TestWhyNoRoom(t *testing.T) {
 		}
 	}
 }
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		id    bool
+		want  string
+	}{{"sleeper-9f620f87-11", 10, true, "sleepe…-11"}, {"sleeper-9f620f87-11", 10, false, "sleeper-9…"}, {"sleeper-9f620f87-11", 6, true, "sleep…"}, {"fünfundzwanzig", 8, true, "fünf…zig"}} {
+		if got := cut(c.text, c.width, c.id); got != c.want {
+			t.Errorf("%q in %d is %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}

@@ -124,7 +124,7 @@ func (p *page) line(line row, widths []int, heading bool) {
 	for i, text := range line {
 		n, code := utf8.RuneCountInString(text), hue(text, heading)
 		if n > widths[i] {
-			text, n = string([]rune(text)[:widths[i]-1])+"…", widths[i]
+			text, n = cut(text, widths[i], i == 0), widths[i]
 		}
 		b.WriteString(p.ink(code, text))
 		if i < len(line)-1 {
@@ -133,6 +133,21 @@ func (p *page) line(line row, widths []int, heading bool) {
 	}
 	p.text.WriteString(strings.TrimRight(b.String(), " "))
 	p.text.WriteByte('\n')
+}
+
+// keptEnd is how much is kept of the end of an id that is cut: the number in a
+// row of alike ones.
+const keptEnd = 3
+
+// cut shortens text to width columns; of an id the end stays too, by which those
+// of one framework differ.
+func cut(text string, width int, id bool) string {
+	runes := []rune(text)
+	end := ""
+	if id && width > 2*keptEnd {
+		end = string(runes[len(runes)-keptEnd:])
+	}
+	return string(runes[:width-1-utf8.RuneCountInString(end)]) + "…" + end
 }
 
 // paint colours the words that say how something is.

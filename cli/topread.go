@@ -172,10 +172,10 @@ func drawTrail(p *page, events []eventView) {
 	}
 	var rows []row
 	for _, e := range slices.Backward(events) {
-		rows = append(rows, row{e.Time.UTC().Format(time.RFC3339), e.Type, e.subject(), e.State, e.detail()})
+		rows = append(rows, row{age(p.now, e.Time), e.Time.UTC().Format(time.RFC3339), e.Type, e.subject(), e.State, e.detail()})
 	}
 	p.printf("\n")
-	p.table(row{"TIME", "EVENT", "ABOUT", "STATE", "WHY"}, rows)
+	p.table(row{"AGO", "+TIME", "EVENT", "ABOUT", "STATE", "WHY"}, rows)
 }
 
 // topReader asks the masters for what is looked at. Its fields are owned by
