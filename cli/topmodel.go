@@ -23,6 +23,7 @@ type topModel struct {
 	stands  []stand // one a view, as the tables
 	tables  []topTable
 	shown   arrangement // of the view that is looked at
+	laid    layout      // what shown was made of
 	open    string      // key of the one thing that is looked at
 	detail  func(*page) error
 	text    []string // its lines
@@ -30,7 +31,17 @@ type topModel struct {
 
 	status *statusView
 	heard  time.Time // when the masters answered last
+	lists  int       // that they have answered with
 	err    error
+}
+
+// layout is what an arrangement depends on. To move about in a long list costs
+// none of it again.
+type layout struct {
+	lists, view, width int
+	wide               bool
+	filter, sort       string
+	down               bool
 }
 
 // topTick says what time it is.
@@ -82,6 +93,7 @@ func (m *topModel) see(s topSeen) {
 	case s.err != nil:
 	case s.want.key == "":
 		m.tables[s.want.view] = s.table
+		m.lists++
 	case s.want == m.want():
 		m.detail = s.detail
 	}
@@ -212,7 +224,9 @@ func (m *topModel) arrange() {
 	p.width = max(0, p.width-len(mark))
 	if m.open == "" {
 		s := &m.stands[m.view]
-		m.shown = s.arrange(m.tables[m.view], p)
+		if l := (layout{m.lists, m.view, m.width, m.wide, s.filter, s.sort, s.down}); l != m.laid {
+			m.shown, m.laid = s.arrange(m.tables[m.view], p), l
+		}
 		s.scroll(len(m.shown.keys), m.room())
 		return
 	}

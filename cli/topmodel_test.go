@@ -232,3 +232,29 @@ func TestCompareCells(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkTop draws a cluster of 100,000 tasks: anew, and after a key that
+// moves about in it.
+func BenchmarkTop(b *testing.B) {
+	s := newStage(b, false)
+	s.press("2")
+	s.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	list := make([]taskView, 100_000)
+	for i := range list {
+		list[i] = taskView{ID: fmt.Sprintf("task-%d", i), Framework: "f00001-5877", Agent: "a00001-5877", State: "running", Created: s.now.Add(-time.Duration(i) * time.Second)}
+	}
+	heading, rows := taskTable(list, s.now)
+	seen := topSeen{at: s.now, want: s.want, status: &statusView{}, table: topTable{heading, rows, taskKey}}
+	b.Run("list", func(b *testing.B) {
+		for b.Loop() {
+			s.Update(seen)
+			s.screen()
+		}
+	})
+	b.Run("key", func(b *testing.B) {
+		for b.Loop() {
+			s.press("down")
+			s.screen()
+		}
+	})
+}
