@@ -62,20 +62,22 @@ func filters(c *cli.Context, names ...string) url.Values {
 	return q
 }
 
-func drawAgents(p *page, list []agentView) {
-	var rows []row
+func drawAgents(p *page, list []agentView) { p.table(agentTable(list, p.now)) }
+
+// agentTable is the heading of a list of agents and its rows.
+func agentTable(list []agentView, now time.Time) (heading row, rows []row) {
 	for _, a := range list {
 		rows = append(rows, row{
 			a.ID, a.Name, a.State, usage(a.Used.cpus(), a.Total.cpus()), usage(size(a.Used.Mem), size(a.Total.Mem)),
-			usage(size(a.Used.Disk), size(a.Total.Disk)), devices(a), attributes(a.Attributes), a.Host, a.Address, a.Version, age(time.Now(), a.Started),
+			usage(size(a.Used.Disk), size(a.Total.Disk)), devices(a), attributes(a.Attributes), a.Host, a.Address, a.Version, age(now, a.Started),
 		})
 	}
-	p.table(row{"ID", "NAME", "STATE", "CPUS", "MEM", "DISK", "DEVICES", "+ATTRIBUTES", "+HOST", "+ADDRESS", "+VERSION", "UP"}, rows)
+	return row{"ID", "NAME", "STATE", "CPUS", "MEM", "DISK", "DEVICES", "+ATTRIBUTES", "+HOST", "+ADDRESS", "+VERSION", "UP"}, rows
 }
 
 func drawAgent(p *page, a agentView) {
 	p.fields("id", a.ID, "name", a.Name, "state", a.State, "host", a.Host, "address", a.Address,
-		"attributes", attributes(a.Attributes), "version", a.Version, "up", age(time.Now(), a.Started),
+		"attributes", attributes(a.Attributes), "version", a.Version, "up", age(p.now, a.Started),
 		"total", a.Total.sum(), "used", a.Used.sum(), "offered", a.Offered.sum(), "free", a.Free.sum())
 	for _, class := range slices.Sorted(maps.Keys(a.Devices)) {
 		var rows []row

@@ -34,7 +34,7 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 			devCommand(), masterCommand(), agentCommand(), jobsCommand(),
 			runCommand(), jobCommand(), killCommand(), logsCommand(), filesCommand(),
 			statusCommand(), mastersCommand(), agentsCommand(), frameworksCommand(), tasksCommand(),
-			offersCommand(), ringsCommand(), rolesCommand(), explainCommand(), eventsCommand(),
+			offersCommand(), ringsCommand(), rolesCommand(), explainCommand(), eventsCommand(), topCommand(),
 			roleCommand(), drainCommand(), undrainCommand(), removeCommand(), teardownCommand(),
 			leaderCommand(), snapshotCommand(),
 			benchCommand(), simulateCommand(), systemdCommand(), completionCommand(), completeCommand(), versionCommand(),

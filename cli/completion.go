@@ -102,6 +102,11 @@ func valuesOf(c *cli.Context, cmd *cli.Command, words []string) (all []string, k
 			all = append(all, string(t))
 		}
 		return all, true
+	case before == "--view" && cmd.Name == "top":
+		for _, v := range topViews {
+			all = append(all, v.name)
+		}
+		return all, true
 	case liveValues[before] != "":
 		return liveIDs(c, liveValues[before], words), true
 	}

@@ -116,8 +116,8 @@ func eventText(c *cli.Context, data []byte) ([]byte, error) {
 	if !e.Time.IsZero() {
 		when = e.Time.Local().Format(layout)
 	}
-	p.printf("%-*s  %-22s  %-28s  %s%s  %s", width, when, e.Type, cell(row{e.subject()}, 0),
-		p.paint(state, false), strings.Repeat(" ", max(0, len("unreachable")-len(state))), cell(row{e.detail()}, 0))
+	p.printf("%-*s  %-22s  %-28s  %s%s  %s", width, when, e.Type, plain(e.subject()),
+		p.paint(state, false), strings.Repeat(" ", max(0, len("unreachable")-len(state))), plain(e.detail()))
 	line := strings.TrimRight(p.text.String(), " ")
 	return append([]byte(line), '\n'), nil
 }

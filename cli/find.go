@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -64,15 +63,7 @@ func (cl *client) things(ctx context.Context, list string) ([]thing, error) {
 	if err != nil {
 		return nil, err
 	}
-	var page map[string]json.RawMessage
-	var all []thing
-	if err = json.Unmarshal(raw, &page); err == nil {
-		err = json.Unmarshal(page[list], &all)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the master's answer is not a list of %s: %w", list, err)
-	}
-	return all, nil
+	return listOf[thing](raw, list)
 }
 
 // matching tries the ways to name a thing from the strictest to the loosest.

@@ -59,6 +59,7 @@ var owners = map[string][]string{
 	"go.etcd.io/bbolt":                  {"agent", "master"},
 	"github.com/gorilla/websocket":      {"offers/wire"},
 	"github.com/urfave/cli/v2":          {"cli"},
+	"charm.land/bubbletea/v2":           {"cli"},
 	"github.com/goccy/go-yaml":          {"cli", "framework/jobs"},
 	"github.com/robfig/cron/v3":         {"framework/jobs"},
 	"github.com/anishathalye/porcupine": {"cli/linear"},

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,5 +66,48 @@ func TestWhyNoRoom(t *testing.T) {
 		if got := v.shortage(); got != want {
 			t.Errorf("%s: %s, want %s", trail, got, want)
 		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		id    bool
+		want  string
+	}{{"sleeper-9f620f87-11", 10, true, "sleepe…-11"}, {"sleeper-9f620f87-11", 10, false, "sleeper-9…"}, {"sleeper-9f620f87-11", 6, true, "sleep…"}, {"fünfundzwanzig", 8, true, "fünf…zig"}} {
+		if got := cut(c.text, c.width, c.id); got != c.want {
+			t.Errorf("%q in %d is %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
+// TestManyRings: of many rings those without agents share a line, unless all
+// are asked for.
+func TestManyRings(t *testing.T) {
+	var rings []string
+	for i := range 20 {
+		agents, to := "[]", fmt.Sprint(i+1)
+		switch i {
+		case 3:
+			agents = `[{"name":"a","free":3.5}]`
+		case 19:
+			to = "null"
+		}
+		rings = append(rings, fmt.Sprintf(`{"index":%d,"from":%d,"to":%s,"agents":%s}`, i+1, i, to, agents))
+	}
+	k := ringsView{Name: "cpus"}
+	if err := json.Unmarshal([]byte("["+strings.Join(rings, ",")+"]"), &k.Rings); err != nil {
+		t.Fatal(err)
+	}
+	var indexes []string
+	for _, r := range k.rows(false) {
+		indexes = append(indexes, r[0]+" "+r[1]+" "+r[2])
+	}
+	if want := []string{"1-3 0 to 3 0", "4 3 to 4 1", "5-20 4 and more 0"}; !slices.Equal(indexes, want) {
+		t.Errorf("rows are %q, want %q", indexes, want)
+	}
+	if n := len(k.rows(true)); n != 20 {
+		t.Errorf("%d of 20 rings have a line", n)
 	}
 }

@@ -48,7 +48,7 @@ func jobListCommand() *cli.Command {
 func drawJobs(p *page, list []jobView) {
 	var rows []row
 	for _, j := range list {
-		rows = append(rows, row{j.Name, string(j.Type), string(j.State), jobCounts(&j), fmt.Sprint(j.Run), fmt.Sprint(j.Version), age(time.Now(), j.Created)})
+		rows = append(rows, row{j.Name, string(j.Type), string(j.State), jobCounts(&j), fmt.Sprint(j.Run), fmt.Sprint(j.Version), age(p.now, j.Created)})
 	}
 	p.table(row{"NAME", "TYPE", "STATE", "INSTANCES", "RUN", "VERSION", "AGE"}, rows)
 }
@@ -98,7 +98,7 @@ func drawJob(ctx context.Context, cl *client, p *page, d *jobDetail) {
 		why = fmt.Sprintf("%s for room: %s", waits(d.Demanded), cl.whyJobWaits(ctx, d))
 	}
 	p.fields("name", d.Name, "type", string(d.Type), "state", string(d.State), "instances", jobCounts(&d.View), "", why,
-		"run", fmt.Sprint(d.Run), "version", fmt.Sprint(d.Version), "next", due(d.Next), "began", moment(d.Created), "ended", moment(d.Ended))
+		"run", fmt.Sprint(d.Run), "version", fmt.Sprint(d.Version), "next", due(d.Next), "began", moment(p.now, d.Created), "ended", moment(p.now, d.Ended))
 	var rows []row
 	for _, in := range d.Instances {
 		rows = append(rows, row{instanceName(&in), in.State, string(in.Task), in.Last.Host, instanceEnd(&in), fmt.Sprint(in.Attempt), in.Item, in.Last.Message})

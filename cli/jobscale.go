@@ -112,7 +112,7 @@ func drawHistory(p *page, d *jobDetail) {
 		case v.Stable:
 			mark = "stable"
 		}
-		rows = append(rows, row{fmt.Sprint(v.Number), mark, age(time.Now(), v.Created), v.Note})
+		rows = append(rows, row{fmt.Sprint(v.Number), mark, age(p.now, v.Created), v.Note})
 	}
 	p.table(row{"VERSION", "", "AGE", "WHY"}, rows)
 	p.printf("\n")
@@ -122,7 +122,7 @@ func drawHistory(p *page, d *jobDetail) {
 		if !r.Ended.IsZero() {
 			took = r.Ended.Sub(r.Created).Round(10 * time.Millisecond).String()
 		}
-		rows = append(rows, row{fmt.Sprint(r.Number), string(r.State), fmt.Sprint(r.Version), age(time.Now(), r.Created), took})
+		rows = append(rows, row{fmt.Sprint(r.Number), string(r.State), fmt.Sprint(r.Version), age(p.now, r.Created), took})
 	}
 	p.table(row{"RUN", "STATE", "VERSION", "AGE", "TOOK"}, rows)
 }

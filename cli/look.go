@@ -128,14 +128,9 @@ func seeList[T any](ctx context.Context, cl *client, path, key string, query url
 		return sight{}, err
 	}
 	return sight{raw, func(p *page) error {
-		var whole map[string]json.RawMessage
-		var items []T
-		err := json.Unmarshal(raw, &whole)
-		if err == nil {
-			err = json.Unmarshal(whole[key], &items)
-		}
+		items, err := listOf[T](raw, key)
 		if err != nil {
-			return fmt.Errorf("the master's list of %s can't be read: %w", key, err)
+			return err
 		}
 		if len(items) == 0 {
 			p.printf("no %s\n", key)
@@ -144,6 +139,18 @@ func seeList[T any](ctx context.Context, cl *client, path, key string, query url
 		draw(p, items)
 		return nil
 	}}, nil
+}
+
+// listOf reads the items of a list out of the masters' answer.
+func listOf[T any](raw []byte, key string) (items []T, err error) {
+	var whole map[string]json.RawMessage
+	if err = json.Unmarshal(raw, &whole); err == nil {
+		err = json.Unmarshal(whole[key], &items)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the master's list of %s can't be read: %w", key, err)
+	}
+	return items, nil
 }
 
 // seeOne fetches one thing and decodes it for draw.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
@@ -18,10 +20,11 @@ type page struct {
 	width int  // columns; 0 is no limit
 	wide  bool // show the columns of -o wide, and nothing cut off
 	color bool
+	now   time.Time // from which ages are told
 }
 
 func newPage(c *cli.Context) *page {
-	p := &page{wide: c.String("output") == "wide"}
+	p := &page{wide: c.String("output") == "wide", now: time.Now()}
 	f, isFile := c.App.Writer.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return p
@@ -44,13 +47,22 @@ const minColumn = 6
 // table writes rows under a heading. A heading that starts with "+" is a
 // column of -o wide.
 func (p *page) table(heading row, rows []row) {
+	lines, widths := p.lay(heading, rows)
+	for n, line := range lines {
+		p.line(line, widths, n == 0)
+	}
+}
+
+// lay returns the lines of a table, the heading in front, without the columns
+// that are not shown, and how wide the columns are.
+func (p *page) lay(heading row, rows []row) (lines []row, widths []int) {
 	shown := make([]int, 0, len(heading))
 	for i, h := range heading {
 		if !strings.HasPrefix(h, "+") || p.wide {
 			shown = append(shown, i)
 		}
 	}
-	lines := make([]row, 0, len(rows)+1)
+	lines = make([]row, 0, len(rows)+1)
 	for n, r := range append([]row{heading}, rows...) {
 		line := make(row, len(shown))
 		for j, i := range shown {
@@ -61,22 +73,24 @@ func (p *page) table(heading row, rows []row) {
 		}
 		lines = append(lines, line)
 	}
-	widths := p.fit(lines)
-	for n, line := range lines {
-		p.line(line, widths, n == 0)
-	}
+	return lines, p.fit(lines)
 }
 
 func cell(r row, i int) string {
 	if i < len(r) {
-		return strings.Map(func(c rune) rune {
-			if c < ' ' || c == 0x7f {
-				return ' '
-			}
-			return c
-		}, r[i])
+		return plain(r[i])
 	}
 	return ""
+}
+
+// plain is text that a terminal only shows: what tasks say must not steer it.
+func plain(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, text)
 }
 
 // fit returns the widths of the columns, the widest cut until all fit.
@@ -108,11 +122,11 @@ func (p *page) fit(lines []row) []int {
 func (p *page) line(line row, widths []int, heading bool) {
 	var b strings.Builder
 	for i, text := range line {
-		n := utf8.RuneCountInString(text)
+		n, code := utf8.RuneCountInString(text), hue(text, heading)
 		if n > widths[i] {
-			text, n = string([]rune(text)[:widths[i]-1])+"…", widths[i]
+			text, n = cut(text, widths[i], i == 0), widths[i]
 		}
-		b.WriteString(p.paint(text, heading))
+		b.WriteString(p.ink(code, text))
 		if i < len(line)-1 {
 			b.WriteString(strings.Repeat(" ", widths[i]-n+2))
 		}
@@ -121,23 +135,42 @@ func (p *page) line(line row, widths []int, heading bool) {
 	p.text.WriteByte('\n')
 }
 
-// paint colours the words that say how something is.
-func (p *page) paint(text string, heading bool) string {
-	if !p.color {
-		return text
+// keptEnd is how much is kept of the end of an id that is cut: the number in a
+// row of alike ones.
+const keptEnd = 3
+
+// cut shortens text to width columns; of an id the end stays too, by which those
+// of one framework differ.
+func cut(text string, width int, id bool) string {
+	runes := []rune(text)
+	end := ""
+	if id && width > 2*keptEnd {
+		end = string(runes[len(runes)-keptEnd:])
 	}
-	code := ""
+	return string(runes[:width-1-utf8.RuneCountInString(end)]) + "…" + end
+}
+
+// paint colours the words that say how something is.
+func (p *page) paint(text string, heading bool) string { return p.ink(hue(text, heading), text) }
+
+// hue is the attribute of such a word, "" of any other.
+func hue(text string, heading bool) string {
 	switch {
 	case heading:
-		code = "1"
+		return "1"
 	case text == "running" || text == "active" || text == "finished" || text == "leader":
-		code = "32"
+		return "32"
 	case text == "failed" || text == "gone" || text == "rejected" || text == "dropped":
-		code = "31"
+		return "31"
 	case text == "unreachable" || text == "killing" || text == "killed" || text == "draining" || text == "drained":
-		code = "33"
+		return "33"
 	}
-	if code == "" {
+	return ""
+}
+
+// ink writes text in a colour, or another attribute, where that is seen.
+func (p *page) ink(code, text string) string {
+	if !p.color || code == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
@@ -151,7 +184,7 @@ func (p *page) fields(pairs ...string) {
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			p.printf("%-*s  %s\n", widest, pairs[i], p.paint(pairs[i+1], false))
+			p.printf("%-*s  %s\n", widest, pairs[i], p.paint(plain(pairs[i+1]), false))
 		}
 	}
 }

@@ -85,31 +85,43 @@ func drawRings(p *page, list []ringsView, only string) {
 			p.printf("\n")
 		}
 		first = false
-		most, total := 1, 0
+		total := 0
 		for _, r := range kind.Rings {
-			most = max(most, len(r.Agents))
 			total += len(r.Agents)
 		}
 		p.printf("%s: %s in %d rings\n", kind.Name, plural(total, "agent"), len(kind.Rings))
-		var rows []row
-		for i := 0; i < len(kind.Rings); i++ {
-			r := kind.Rings[i]
-			if last := kind.emptyUntil(i); last > i {
-				r.To = kind.Rings[last].To
-				rows = append(rows, row{fmt.Sprintf("%d-%d", r.Index, kind.Rings[last].Index), kind.span(r.From, r.To), "0", blank(""), blank("")})
-				i = last
-				continue
-			}
-			var agents []string
-			for _, a := range r.Agents {
-				agents = append(agents, fmt.Sprintf("%s %s", a.Name, kind.amount(a.Free)))
-			}
-			n := len(r.Agents)
-			bar := strings.Repeat("█", (n*barWidth+most-1)/most)
-			rows = append(rows, row{fmt.Sprint(r.Index), kind.span(r.From, r.To), fmt.Sprint(n), blank(bar), blank(strings.Join(agents, ", "))})
-		}
-		p.table(row{"RING", "FREE", "AGENTS", "", "WHO HAS HOW MUCH"}, rows)
+		p.table(ringHeading, kind.rows(p.wide))
 	}
+}
+
+var ringHeading = row{"RING", "FREE", "AGENTS", "", "WHO HAS HOW MUCH"}
+
+// manyRings is from how many rings on those without agents share a line.
+const manyRings = 16
+
+// rows are those of the kind's rings, under [ringHeading], with every ring in a
+// line of its own where all is set or they are few.
+func (k *ringsView) rows(all bool) []row {
+	most := 1
+	for _, r := range k.Rings {
+		most = max(most, len(r.Agents))
+	}
+	var rows []row
+	for i := 0; i < len(k.Rings); i++ {
+		r, index := k.Rings[i], fmt.Sprint(k.Rings[i].Index)
+		if last := k.emptyUntil(i); last > i && len(k.Rings) >= manyRings && !all {
+			r.To, index = k.Rings[last].To, fmt.Sprintf("%d-%d", r.Index, k.Rings[last].Index)
+			i = last
+		}
+		var agents []string
+		for _, a := range r.Agents {
+			agents = append(agents, fmt.Sprintf("%s %s", a.Name, k.amount(a.Free)))
+		}
+		n := len(r.Agents)
+		bar := strings.Repeat("█", (n*barWidth+most-1)/most)
+		rows = append(rows, row{index, k.span(r.From, r.To), fmt.Sprint(n), blank(bar), blank(strings.Join(agents, ", "))})
+	}
+	return rows
 }
 
 // emptyUntil returns the last of the rings from i on that have no agents, and

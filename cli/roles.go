@@ -41,13 +41,20 @@ func rolesCommand() *cli.Command {
 	}
 }
 
-func drawRoles(p *page, list []roleView) {
-	var rows []row
+func drawRoles(p *page, list []roleView) { p.table(roleTable(list)) }
+
+// roleTable is the heading of a list of roles and its rows.
+func roleTable(list []roleView) (heading row, rows []row) {
 	for _, r := range list {
 		rows = append(rows, row{r.Name, strconv.FormatFloat(r.Weight, 'g', -1, 64), percent(r.Share), r.Dominant,
 			quotaText(r.Quota.Limit), quotaText(r.Quota.Guarantee), r.Placement, frameworkCount(r.Frameworks)})
 	}
-	p.table(row{"ROLE", "WEIGHT", "SHARE", "DOMINANT", "LIMIT", "GUARANTEE", "+PLACEMENT", "+FRAMEWORKS"}, rows)
+	return row{"ROLE", "WEIGHT", "SHARE", "DOMINANT", "LIMIT", "GUARANTEE", "+PLACEMENT", "+FRAMEWORKS"}, rows
+}
+
+func drawRole(p *page, r roleView) {
+	p.fields("role", r.Name, "weight", strconv.FormatFloat(r.Weight, 'g', -1, 64), "share", percent(r.Share), "dominant", r.Dominant,
+		"limit", quotaText(r.Quota.Limit), "guarantee", quotaText(r.Quota.Guarantee), "placement", r.Placement, "frameworks", frameworkCount(r.Frameworks))
 }
 
 // quotaText writes amounts as role set reads them; every kind but cpus and

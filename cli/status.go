@@ -23,6 +23,8 @@ type statusView struct {
 // taskOrder is the order in which states are listed.
 var taskOrder = []string{"running", "staging", "starting", "killing", "unreachable", "finished", "failed", "killed", "rejected", "dropped", "gone"}
 
+var agentOrder = []string{"active", "draining", "drained", "unreachable", "gone"}
+
 func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name: "status", Category: lookGroup, Usage: "the cluster at a glance",
@@ -40,18 +42,14 @@ func statusCommand() *cli.Command {
 }
 
 func drawStatus(p *page, s statusView) {
-	leader := "none"
-	if s.Leader.Name != "" {
-		leader = fmt.Sprintf("%s at %s, term %d", s.Leader.Name, s.Leader.Address, s.Term)
-	}
 	waiting := ""
 	if len(s.Pending) > 0 {
 		waiting = counts(s.Pending)
 	}
 	p.fields(
-		"leader", leader,
+		"leader", s.leader(),
 		"masters", mastersCount(s.Masters),
-		"agents", counts(s.Agents, "active", "draining", "drained", "unreachable", "gone"),
+		"agents", counts(s.Agents, agentOrder...),
 		"frameworks", frameworkCount(s.Frameworks),
 		"tasks", counts(s.Tasks, taskOrder...),
 		"total", s.Total.sum(),
@@ -59,6 +57,14 @@ func drawStatus(p *page, s statusView) {
 		"offered", s.Offered.sum(),
 		"waiting", waiting,
 	)
+}
+
+// leader says who leads.
+func (s *statusView) leader() string {
+	if s.Leader.Name == "" {
+		return "none"
+	}
+	return fmt.Sprintf("%s at %s, term %d", s.Leader.Name, s.Leader.Address, s.Term)
 }
 
 func mastersCount(list []masterView) string {

@@ -75,19 +75,21 @@ func seeTasks(ctx context.Context, c *cli.Context, cl *client) (sight, error) {
 	return seeList(ctx, cl, "/v1/tasks", "tasks", query, drawTasks)
 }
 
-func drawTasks(p *page, list []taskView) {
-	var rows []row
+func drawTasks(p *page, list []taskView) { p.table(taskTable(list, p.now)) }
+
+// taskTable is the heading of a list of tasks and its rows.
+func taskTable(list []taskView, now time.Time) (heading row, rows []row) {
 	for _, t := range list {
 		rows = append(rows, row{t.ID, t.Name, t.State, t.end(), t.Framework, t.Agent, t.Resources.String(), t.devices(),
-			t.Reason, t.Message, age(time.Now(), t.Created)})
+			t.Reason, t.Message, age(now, t.Created)})
 	}
-	p.table(row{"ID", "NAME", "STATE", "EXIT", "FRAMEWORK", "AGENT", "RESOURCES", "+DEVICES", "+REASON", "+MESSAGE", "AGE"}, rows)
+	return row{"ID", "NAME", "STATE", "EXIT", "FRAMEWORK", "AGENT", "RESOURCES", "+DEVICES", "+REASON", "+MESSAGE", "AGE"}, rows
 }
 
 func drawTask(p *page, t taskView) {
 	p.fields("id", t.ID, "name", t.Name, "state", t.State, "exit", t.end(), "reason", t.Reason, "message", t.Message,
 		"framework", t.Framework, "agent", t.Agent, "resources", t.Resources.String(), "devices", t.devices(),
-		"created", moment(t.Created), "started", moment(t.Started), "finished", moment(t.Finished))
+		"created", moment(p.now, t.Created), "started", moment(p.now, t.Started), "finished", moment(p.now, t.Finished))
 	if len(t.History) == 0 {
 		return
 	}
@@ -120,11 +122,11 @@ func (t taskView) devices() string {
 	return strings.Join(parts, ", ")
 }
 
-func moment(t time.Time) string {
+func moment(now, t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s ago)", t.UTC().Format(time.RFC3339), age(time.Now(), t))
+	return fmt.Sprintf("%s (%s ago)", t.UTC().Format(time.RFC3339), age(now, t))
 }
 
 // taskQuery is the query of one stream of a task's output.
