@@ -32,15 +32,19 @@ func (m *Matcher) never(d *demand) string {
 	if !slices.ContainsFunc(m.makes, func(most []int64) bool { return covers(most, d.need) }) {
 		return m.tooMuch(d)
 	}
-	if len(d.spec.Constraints) == 0 {
-		return ""
+	if len(d.spec.Constraints) > 0 && !m.somebodyMeets(d) {
+		return "no agent that is known and has enough meets the constraints"
 	}
+	return m.tooVast(d)
+}
+
+func (m *Matcher) somebodyMeets(d *demand) bool {
 	for _, a := range m.agents {
 		if meets(d, a) && covers(m.kinds.all(a), d.need) {
-			return ""
+			return true
 		}
 	}
-	return "no agent that is known and has enough meets the constraints"
+	return false
 }
 
 // survey finds out what kinds of agents there are.
