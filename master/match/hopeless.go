@@ -9,7 +9,8 @@ import (
 )
 
 // Hopeless is a demand that no agent could take that is known, also of those
-// that are away, even with nothing given away. It stands all the same: another
+// that are away, even with nothing given away; or a gang that all of them
+// together could not. It stands all the same: another
 // agent may come. Before the first one came nothing is. What it is found by is true, but does not find all: that an
 // agent has too few devices of a size, or other ports, is not looked at.
 type Hopeless struct {
