@@ -70,6 +70,7 @@ func wishFlags(role string) []cli.Flag {
 		&cli.StringFlag{Name: "gpu", Usage: "`NUMBER` of whole GPUs, or with --gpu-mem of GPUs with a slice", DefaultText: "none"},
 		&cli.StringFlag{Name: "gpu-mem", Usage: "`SIZE` of a slice of one GPU's memory", DefaultText: "none"},
 		&cli.StringFlag{Name: "count", Usage: "`NUMBER` of tasks", Value: "1"},
+		&cli.StringFlag{Name: "gang", Usage: "start all tasks at once or none: `TIME` for the places to be taken", DefaultText: "none"},
 		&cli.StringFlag{Name: "role", Usage: role, Value: "default"},
 		&cli.StringFlag{Name: "placement", Usage: "`STRATEGY` that chooses the agent", DefaultText: "the role's"},
 		&cli.StringFlag{Name: "deadline", Usage: "`TIME` from now by which the placement match wants it done", DefaultText: "none"},
@@ -92,6 +93,9 @@ func readWish(c *cli.Context, id offers.DemandID) (d offers.Demand, role offers.
 	}
 	d = offers.Demand{ID: id, Count: &count, Placement: offers.Placement(c.String("placement"))}
 	if d.Resources, err = readAmounts(c); err != nil {
+		return d, "", usageError{err}
+	}
+	if d.Gang, err = durationFlag(c, "gang"); err != nil {
 		return d, "", usageError{err}
 	}
 	if err := readWorth(c, &d); err != nil {

@@ -15,6 +15,7 @@ type explanationView struct {
 	Placement string      `json:"placement"`
 	Prefers   string      `json:"prefers"`
 	Kind      string      `json:"kind"`
+	Gang      bool        `json:"gang"`
 	Units     int         `json:"units"`
 	Places    []placeView `json:"places"`
 	Missing   int         `json:"missing"`
@@ -72,6 +73,8 @@ func drawExplanation(p *page, e explanationView) {
 	switch {
 	case e.Units == 0:
 		units = "none: all of them are launched or offered"
+	case e.Missing > 0 && e.Gang:
+		units += fmt.Sprintf(" of a gang, %d of them without a place: none is offered before all have one", e.Missing)
 	case e.Missing > 0:
 		units += fmt.Sprintf(", %d of them without a place", e.Missing)
 	case e.Untried > 0:

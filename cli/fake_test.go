@@ -95,8 +95,8 @@ func sandboxFile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// explain finds room for two units of any wish but one for 1000 cpus, and lists
-// what waits where nothing is asked of.
+// explain finds room for two units of any wish but one for 1000 cpus, for one unit
+// of the demand gang, and lists what waits where nothing is asked of.
 func (f *fake) explain(w http.ResponseWriter, r *http.Request) {
 	wish := r.FormValue("wish")
 	switch {
@@ -104,6 +104,8 @@ func (f *fake) explain(w http.ResponseWriter, r *http.Request) {
 		f.file(w, "waiting")
 	case strings.Contains(wish, `"cpus":1000`), r.FormValue("demand") == "stuck":
 		f.file(w, "missed")
+	case r.FormValue("demand") == "gang":
+		f.file(w, "gang")
 	default:
 		f.file(w, "found")
 	}

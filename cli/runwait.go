@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -16,18 +17,23 @@ func (cl *client) whyWaiting(ctx context.Context, j *job) string {
 }
 
 // whyNoRoom says, dimension by dimension, why no agent has room for a unit of a
-// demand at the moment.
+// demand, or for all units of a gang, at the moment.
 func (cl *client) whyNoRoom(ctx context.Context, role offers.Role, d offers.Demand) string {
 	ctx, cancel := context.WithTimeout(ctx, explainPatience)
 	defer cancel()
-	one := 1
-	d.Count = &one
+	if d.Gang == 0 {
+		one := 1
+		d.Count = &one
+	}
 	e, err := openClient(append([]string(nil), cl.masters...), cl.door).explainWish(ctx, role, d)
 	switch {
 	case err != nil:
 		return "the masters don't say why: " + err.Error()
 	case e.Missed == nil:
 		return "there is some for one: it is the others' turn, or was declined lately"
+	}
+	if e.Gang {
+		return fmt.Sprintf("%d of the %d units of the gang have a place; for the next, %s", e.Units-e.Missing, e.Units, e.Missed.shortage())
 	}
 	return e.Missed.shortage()
 }

@@ -175,6 +175,7 @@ type shownExplanation struct {
 	Placement offers.Placement   `json:"placement"`
 	Prefers   string             `json:"prefers"`
 	Kind      string             `json:"kind,omitempty"` // in the rings of which it is looked up
+	Gang      bool               `json:"gang,omitempty"` // nothing is offered unless all units have a place
 	Units     int                `json:"units"`
 	Places    []shownPlace       `json:"places"`
 	Missing   int                `json:"missing"`
@@ -231,7 +232,7 @@ type shownReason struct {
 func (p *picture) showExplanation(q *question, e *match.Explanation) any {
 	out := shownExplanation{
 		Framework: q.framework, Demand: q.demand, Role: e.Role, Placement: e.Placement, Prefers: e.Prefers, Kind: e.Kind,
-		Units: e.Units, Places: []shownPlace{}, Missing: e.Missing, Untried: e.Untried,
+		Gang: e.Gang, Units: e.Units, Places: []shownPlace{}, Missing: e.Missing, Untried: e.Untried,
 		Found: p.showTrail(e.Kind, e.Found), Missed: p.showTrail(e.Kind, e.Missed),
 	}
 	if q.wish != nil {

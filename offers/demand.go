@@ -3,6 +3,7 @@ package offers
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Demand is a standing wish of a framework. With a Count it asks for that
@@ -19,12 +20,20 @@ type Demand struct {
 	Deadline     Duration     `json:"deadline,omitempty"` // from arrival, for a unit to be done; 0: none
 	Runtime      Duration     `json:"runtime,omitempty"`  // that a unit is expected to take; 0: unknown
 	Price        float64      `json:"price,omitempty"`    // that is paid for a unit, in any unit of money
+	Gang         Duration     `json:"gang,omitempty"`     // all units are offered at once or none is, to be accepted within it; 0: each for itself
 }
 
 // MaxCount bounds the units of one demand, MaxPrice what is paid for one.
 const (
 	MaxCount = 1_000_000
 	MaxPrice = 1e12
+)
+
+// MaxGang bounds the units of a gang, all of which are placed in one turn of the
+// master; MinGang is the shortest time for them to be accepted.
+const (
+	MaxGang = 1000
+	MinGang = Duration(time.Second)
 )
 
 // UnmarshalJSON reads a demand and validates it; the error names the field.
@@ -86,8 +95,25 @@ func (d *Demand) Validate() error {
 	if d.Deadline < 0 || d.Runtime < 0 {
 		return wrap(fmt.Errorf("deadline and runtime are %v and %v; they can't be negative", d.Deadline, d.Runtime))
 	}
+	if err := d.validateGang(); err != nil {
+		return wrap(err)
+	}
 	if !(d.Price >= 0 && d.Price <= MaxPrice) {
 		return wrap(fmt.Errorf("price is %v; 0 to %v", d.Price, MaxPrice))
+	}
+	return nil
+}
+
+func (d *Demand) validateGang() error {
+	switch {
+	case d.Gang == 0:
+		return nil
+	case d.Count == nil:
+		return fmt.Errorf("gang: a demand without a count has no units that could be a gang")
+	case *d.Count > MaxGang:
+		return fmt.Errorf("gang: %d units; at most %d", *d.Count, MaxGang)
+	case d.Gang < MinGang:
+		return fmt.Errorf("gang is %v; %v at the least", d.Gang, MinGang)
 	}
 	return nil
 }

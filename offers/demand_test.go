@@ -15,8 +15,8 @@ func TestDemandJSON(t *testing.T) {
 		{`{"id":"d"}`, `{"id":"d","resources":{}}`},
 		{`{"id":"d","count":0}`, `{"id":"d","resources":{},"count":0}`},
 		{`{"id":"d","resources":{"cpus":"1"},"count":3}`, `{"id":"d","resources":{"cpus":1},"count":3}`},
-		{`{"count":1,"resources":{"mem":"1MiB"},"id":"d","constraints":["rack==r1"],"placement":"rings","device_policy":"spread","deadline":"1m","runtime":5,"price":2.5}`,
-			`{"id":"d","resources":{"mem":1048576},"count":1,"constraints":["rack==r1"],"placement":"rings","device_policy":"spread","deadline":"1m0s","runtime":"5s","price":2.5}`},
+		{`{"count":1,"resources":{"mem":"1MiB"},"id":"d","constraints":["rack==r1"],"placement":"rings","device_policy":"spread","deadline":"1m","runtime":5,"price":2.5,"gang":30}`,
+			`{"id":"d","resources":{"mem":1048576},"count":1,"constraints":["rack==r1"],"placement":"rings","device_policy":"spread","deadline":"1m0s","runtime":"5s","price":2.5,"gang":"30s"}`},
 		{`{"id":"d","later":{"x":1}}`, `{"id":"d","resources":{}}`}, // unknown fields are ignored
 	} {
 		var d offers.Demand
@@ -62,6 +62,10 @@ func TestDemandRefused(t *testing.T) {
 		{with(`"runtime":true`), []string{"d7", "runtime"}},
 		{with(`"runtime":null`), []string{"d7", "runtime"}},
 		{with(`"price":1e400`), []string{"d7", "price"}},
+		{with(`"resources":{"cpus":1},"gang":"30s"`), []string{"d7", "gang", "without a count"}},
+		{with(`"count":1001,"resources":{"cpus":1},"gang":"30s"`), []string{"d7", "gang", "1001", "at most 1000"}},
+		{with(`"count":2,"resources":{"cpus":1},"gang":"10ms"`), []string{"d7", "gang", "10ms", "1s"}},
+		{with(`"count":2,"resources":{"cpus":1},"gang":-5`), []string{"d7", "gang", "negative"}},
 		{with(`"price":"much"`), []string{"d7", "price"}},
 		{with(`"count":1,"resources":{"cpus":1},"price":-1`), []string{"d7", "price", "-1"}},
 		{with(`"count":1,"resources":{"cpus":1},"price":1e13`), []string{"d7", "price", "1e+12"}},

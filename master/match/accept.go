@@ -98,11 +98,7 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 	if d := m.demandOf(o); d != nil {
 		policy = d.spec.DevicePolicy
 	}
-	choose := a.info.Policy
-	if policy != "" {
-		choose = func(string) offers.Policy { return policy }
-	}
-	h, short := room.Plan(t.Resources, choose)
+	h, short := room.Plan(t.Resources, a.policies(policy))
 	if short != "" {
 		out.Updates = append(out.Updates, report(t.ID, offers.Rejected, offers.ReasonTooLarge, "the task asks for more "+short+" than its offer has left", now))
 		return

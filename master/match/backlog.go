@@ -20,7 +20,8 @@ const maxPassing = 64
 // d, or another demand of the same framework that lets d wait. A demand of
 // `balance` that makes the agent less even is passed over as long as another one
 // that waits makes it more even, unless it has waited longer than [Balance]
-// allows. Demands with preferences are left out, since those come before evenness.
+// allows. Gangs are left out, and demands with preferences, since those come before
+// evenness.
 // Whose turn it is stays with fair share: nobody passes over another
 // framework's demand. What is returned is what the search found last.
 //
@@ -28,7 +29,7 @@ const maxPassing = 64
 func (m *Matcher) letPass(d *demand, f found) (*demand, found) {
 	b, balances := d.placer.strategy.(*balance)
 	s := &m.search
-	if !balances || !patient(d) || m.now.Sub(d.arrived) >= b.config.Patience || b.after(s, f.agent) <= b.before(f.agent) {
+	if !balances || !d.single() || m.now.Sub(d.arrived) >= b.config.Patience || b.after(s, f.agent) <= b.before(f.agent) {
 		return d, f
 	}
 	for e := range m.backlog(d.owner).eldest() {
@@ -42,9 +43,6 @@ func (m *Matcher) letPass(d *demand, f found) (*demand, found) {
 	return d, m.findBy(d, only{f.agent})
 }
 
-// patient reports whether a demand may wait for the sake of others.
-func patient(d *demand) bool { return d.counted() && len(d.spec.Preferences) == 0 }
-
 // backlog returns that of a framework, made in the order of age when it is asked
 // for first in a turn. No demand joins it later: in a turn they only leave.
 func (m *Matcher) backlog(f *framework) *backlog {
@@ -56,7 +54,7 @@ func (m *Matcher) backlog(f *framework) *backlog {
 	for _, next := range byAge {
 		d := next.d
 		m.compile(d)
-		if _, balances := d.placer.strategy.(*balance); !balances || !patient(d) {
+		if _, balances := d.placer.strategy.(*balance); !balances || !d.single() {
 			continue
 		}
 		i, known := at[d.key]

@@ -48,10 +48,10 @@ type queue struct {
 const maxBatch = 10_000
 
 // batched reports whether a demand is to be served by a batch. One with
-// preferences is not: they come before what an agent can do.
+// preferences is not, since they come before what an agent can do; nor is a gang.
 func (m *Matcher) batched(d *demand) bool {
 	_, matches := d.placer.strategy.(*twoSided)
-	return matches && d.counted() && len(d.spec.Preferences) == 0 && d.column >= 0 && !m.batch.over
+	return matches && d.single() && d.column >= 0 && !m.batch.over
 }
 
 // size returns how many turns of this turn went into the batch.

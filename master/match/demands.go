@@ -40,6 +40,8 @@ type demand struct {
 	quota    bool     // parked for its role's quota
 	spread   *spread  // where its units are; nil where it has no limits
 	told     bool     // it was told to be hopeless
+	vast     string   // why no agents could ever hold so large a gang
+	vastOf   uint64   // the epoch of vast
 	stopped  []string // the kinds that stopped it, while parked; to be read only
 	gathered bool     // for the next batch, see batch
 
@@ -88,6 +90,15 @@ func (m *Matcher) form(key string) *form {
 }
 
 func (d *demand) counted() bool { return d.spec.Count != nil }
+
+// gang reports whether all units are offered at once or none is, see muster.
+func (d *demand) gang() bool { return d.spec.Gang > 0 }
+
+// single reports whether each unit is placed for itself, and by the strategy
+// alone.
+func (d *demand) single() bool {
+	return d.counted() && !d.gang() && len(d.spec.Preferences) == 0
+}
 
 // wants reports whether there is anything left to offer.
 func (d *demand) wants() bool { return !d.counted() || d.out < d.left }
@@ -155,7 +166,7 @@ func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
 	m.demands++
 	d := &demand{spec: spec, owner: f, age: m.demands, at: -1, spread: m.spreadOut(f, &spec)}
 	key := shapeKey(&spec)
-	if d.spread != nil {
+	if d.spread != nil || d.gang() {
 		key += "\n" + string(f.id) + "\n" + string(spec.ID) // no agent suits another like it
 	}
 	d.form = m.form(key)

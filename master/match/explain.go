@@ -19,6 +19,7 @@ type Explanation struct {
 	Placement offers.Placement
 	Prefers   string  // what the strategy looks for, such as "the closest fit"
 	Kind      string  // in the rings of which it is looked up; "" where nobody has what it asks for
+	Gang      bool    // nothing is offered unless all units have a place
 	Units     int     // explained: those not yet launched or offered, 1 of a whole-agent demand
 	Places    []Place // in the order of the units
 	Missing   int     // units without a place
@@ -112,6 +113,7 @@ func (m *Matcher) Explain(id offers.FrameworkID, role offers.Role, spec offers.D
 	units := 1
 	if d.counted() {
 		units = *spec.Count
+		d.left = units
 	}
 	return m.explain(d, units, most)
 }
@@ -137,22 +139,15 @@ func (m *Matcher) ExplainStated(id offers.FrameworkID, demand offers.DemandID, m
 
 func (m *Matcher) explain(d *demand, units, most int) Explanation {
 	m.compile(d)
-	e := Explanation{Role: d.owner.role, Placement: d.placer.name, Prefers: d.placer.prefers(), Units: units}
+	e := Explanation{Role: d.owner.role, Placement: d.placer.name, Prefers: d.placer.prefers(), Gang: d.gang(), Units: units}
 	if d.column >= 0 {
 		e.Kind = m.kinds.columnName(d.column)
 	}
 	tries := min(units, maxExplained, max(1, maxLooks/max(1, len(m.agents))))
-	var undo []func()
-	grown, searches := len(m.grown), d.placer.searches
+	rehearsal, searches := m.rehearse(d), d.placer.searches
 	defer func() {
 		d.placer.searches = searches
-		for _, back := range slices.Backward(undo) {
-			back()
-		}
-		for _, a := range m.grown[grown:] {
-			a.grew = false
-		}
-		m.grown = m.grown[:grown]
+		rehearsal.undo()
 	}()
 	for n := range tries {
 		d.placer.searches++ // as a turn counts them: some begin each at another agent
@@ -165,7 +160,7 @@ func (m *Matcher) explain(d *demand, units, most int) Explanation {
 			e.Found = t
 		}
 		e.place(f)
-		undo = append(undo, m.rehearse(d, f))
+		rehearsal.take(f)
 	}
 	e.Untried = units - tries
 	return e
@@ -201,31 +196,6 @@ func (m *Matcher) retrace(d *demand, t *Trail, most int) *Trail {
 		t, _ = m.follow(d, true, most)
 	}
 	return t
-}
-
-// rehearse takes what was found, as hold does, and returns what gives it back.
-func (m *Matcher) rehearse(d *demand, f found) (undo func()) {
-	take := slices.Clone(m.search.take)
-	move := func(sign int64) {
-		for k := range take {
-			take[k] *= sign
-		}
-		if f.agent.counted {
-			m.fair.tryOut(d.owner.node, take, sign > 0)
-		}
-		m.moved(f.agent)
-		if d.counted() {
-			d.spread.add(f.agent, int(sign))
-		}
-	}
-	if err := f.agent.room.Take(f.holding); err != nil {
-		panic("match: found room that is not there: " + err.Error())
-	}
-	move(1)
-	return func() {
-		f.agent.room.Give(f.holding)
-		move(-1)
-	}
 }
 
 // trail is what a search notes while it is explained.

@@ -9,7 +9,8 @@ import (
 )
 
 // Hopeless is a demand that no agent could take that is known, also of those
-// that are away, even with nothing given away. It stands all the same: another
+// that are away, even with nothing given away; or a gang that all of them
+// together could not. It stands all the same: another
 // agent may come. Before the first one came nothing is. What it is found by is true, but does not find all: that an
 // agent has too few devices of a size, or other ports, is not looked at.
 type Hopeless struct {
@@ -32,15 +33,19 @@ func (m *Matcher) never(d *demand) string {
 	if !slices.ContainsFunc(m.makes, func(most []int64) bool { return covers(most, d.need) }) {
 		return m.tooMuch(d)
 	}
-	if len(d.spec.Constraints) == 0 {
-		return ""
+	if len(d.spec.Constraints) > 0 && !m.somebodyMeets(d) {
+		return "no agent that is known and has enough meets the constraints"
 	}
+	return m.tooVast(d)
+}
+
+func (m *Matcher) somebodyMeets(d *demand) bool {
 	for _, a := range m.agents {
 		if meets(d, a) && covers(m.kinds.all(a), d.need) {
-			return ""
+			return true
 		}
 	}
-	return "no agent that is known and has enough meets the constraints"
+	return false
 }
 
 // survey finds out what kinds of agents there are.

@@ -64,6 +64,8 @@ type Matcher struct {
 	now      time.Time               // of the last Ready
 	backlogs map[*framework]*backlog // of this turn
 	batch    batch
+	loose    []*demand // gangs that lost offers since the last Ready
+	mustered int       // searches for units of gangs, in this turn
 	rescinds []Rescind
 	hopeless []Hopeless
 	counters Counters
@@ -98,6 +100,15 @@ type agentClass struct {
 	alike  bool              // all its devices have one capacity
 	milli  float64           // thousandths of its mean device per byte
 	policy offers.Policy     // of the agent, where a demand has none
+}
+
+// policies returns how the agent's devices are chosen, its own way where none is
+// asked for.
+func (a *agent) policies(asked offers.Policy) func(class string) offers.Policy {
+	if asked != "" {
+		return func(string) offers.Policy { return asked }
+	}
+	return a.info.Policy
 }
 
 // task is a launch that holds room.

@@ -118,6 +118,9 @@ func (m *market) demands(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "counted") < 3 {
 		count = rapid.IntRange(0, 7).Draw(t, "count")
 		text += fmt.Sprintf(`,"count":%d`, count)
+		if rapid.IntRange(0, 2).Draw(t, "gang") == 0 {
+			text += fmt.Sprintf(`,"gang":%d`, rapid.IntRange(1, 20).Draw(t, "seconds of the gang"))
+		}
 	}
 	delete(m.limits[f], id)
 	if limit := rapid.SampledFrom([]string{"", "", "distinct agent", "at most 2 per agent", "at most 3 per host"}).Draw(t, "limit"); limit != "" && count >= 0 {
@@ -310,6 +313,7 @@ func (m *market) turn(t *rapid.T) {
 		}
 	}
 	m.promises(t)
+	m.whole(t)
 }
 
 // together counts the units of an offer's demand that a limit counts with it.

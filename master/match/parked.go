@@ -21,6 +21,7 @@ type parked struct {
 type shape struct {
 	need    []int64
 	demands map[*demand]struct{}
+	missing int64  // units that must find room before it is worth a look again; of a gang
 	never   string // why no known agent could ever take one
 	neverOf uint64 // the epoch of never
 }
@@ -98,7 +99,7 @@ func (m *Matcher) wakeParked() {
 			continue
 		}
 		for _, s := range m.parked.shapes {
-			if covers(a.columns, s.need) {
+			if covers(a.columns, s.need) && s.due(a) {
 				m.wakeShape(s)
 			}
 		}

@@ -37,8 +37,8 @@ type Prematch struct {
 //
 // Only counted demands are pre-matched: what a whole-agent demand would be given
 // depends on what fair share leaves, and changes with every placement. And only
-// those without preferences, whose search is made twice. Between
-// two placements of a turn fair share and quotas only leave less, so nothing that
+// those without preferences, whose search is made twice, and no gangs, whose units
+// may be given back. Between two placements of a turn fair share and quotas only leave less, so nothing that
 // they kept out of a list would come in; nor do limits, since the units of a demand
 // only become more.
 //
@@ -133,7 +133,7 @@ func (p *prematch) changed(a *agent) {
 // nil where only a search can tell.
 func (m *Matcher) arbitrate(s *search, score func(*search, *agent) int64) *agent {
 	p := &m.prematch
-	if !p.on || !s.d.counted() || len(s.d.spec.Preferences) > 0 {
+	if !p.on || !s.d.single() {
 		return nil
 	}
 	if s.d.list.stale(p) {
@@ -205,7 +205,7 @@ func (m *Matcher) lookAhead(first *demand, score func(*search, *agent) int64) {
 // foreseeable reports whether what the demand will be looked for by is known, and
 // by that strategy.
 func (m *Matcher) foreseeable(d *demand, by *placer) bool {
-	if !d.counted() || len(d.spec.Preferences) > 0 || !d.list.stale(&m.prematch) {
+	if !d.single() || !d.list.stale(&m.prematch) {
 		return false
 	}
 	m.compile(d)

@@ -67,7 +67,7 @@ func TestPrematchEqualsSerial(t *testing.T) {
 			for i := range rapid.IntRange(1, 30).Draw(t, "demands") {
 				f := rapid.SampledFrom(frameworks).Draw(t, "framework")
 				text := fmt.Sprintf(`{"id":"r%dd%d","count":%d,"resources":%s`, round, i, rapid.IntRange(1, 6).Draw(t, "count"), asks(t))
-				text += rapid.SampledFrom([]string{"}", "}", `,"constraints":["distinct agent"]}`, `,"constraints":["name!=a1","at most 2 per agent"]}`, `,"preferences":[{"condition":"name~a1.*","weight":-1}]}`}).Draw(t, "more")
+				text += rapid.SampledFrom([]string{"}", "}", `,"constraints":["distinct agent"]}`, `,"constraints":["name!=a1","at most 2 per agent"]}`, `,"preferences":[{"condition":"name~a1.*","weight":-1}]}`, `,"gang":"30s"}`}).Draw(t, "more")
 				for _, b := range both {
 					b.demand(f, text)
 				}

@@ -48,7 +48,9 @@ func (m *Matcher) Ready(now time.Time) Ready {
 		d.arrived = now
 	}
 	m.fresh = nil
+	m.mustered = 0
 	m.expire(now)
+	m.reunite()
 	m.endRefusals(now)
 	m.wakeParked()
 	m.prematch.begin()
@@ -65,14 +67,13 @@ func (m *Matcher) Ready(now time.Time) Ready {
 		if f == nil {
 			break
 		}
-		if r.More = n >= maxDecisions+m.batch.size(); r.More {
+		if r.More = n+m.mustered >= maxDecisions+m.batch.size(); r.More {
 			m.closeBatch()
 			break
 		}
 		m.serve(f.active[0].d, failed)
 	}
 	for _, o := range m.drafts.inOrder {
-		o.Expires = now.Add(m.config.OfferTimeout)
 		r.Offers = append(r.Offers, m.book.Issue(o))
 		m.counters.Issued++
 	}
@@ -108,9 +109,11 @@ func (m *Matcher) serve(d *demand, failed map[string][]string) {
 		m.park(d, stopped)
 		return
 	}
-	m.counters.Decisions++
-	d.placer.searches++
-	f := m.find(d)
+	if d.gang() {
+		m.muster(d)
+		return
+	}
+	f := m.seek(d)
 	switch {
 	case f.agent != nil:
 		m.hold(m.letPass(d, f))
@@ -125,8 +128,21 @@ func (m *Matcher) serve(d *demand, failed map[string][]string) {
 	}
 }
 
+// seek searches for one unit of d as a decision that counts.
+func (m *Matcher) seek(d *demand) found {
+	m.counters.Decisions++
+	d.placer.searches++
+	return m.find(d)
+}
+
 // hold takes what was found for d and drafts or extends the offer.
 func (m *Matcher) hold(d *demand, f found) {
+	m.take(d, f)
+	m.promise(d, f)
+}
+
+// take takes the room of what was found last.
+func (m *Matcher) take(d *demand, f found) {
 	if err := f.agent.room.Take(f.holding); err != nil {
 		panic("match: found room that is not there: " + err.Error())
 	}
@@ -134,6 +150,11 @@ func (m *Matcher) hold(d *demand, f found) {
 		m.fair.allocate(d.owner.node, m.search.take, true)
 	}
 	m.moved(f.agent)
+	d.spread.add(f.agent, 1)
+}
+
+// promise drafts or extends the offer of what was taken.
+func (m *Matcher) promise(d *demand, f found) {
 	o := m.draft(d, f)
 	if !d.counted() {
 		return
@@ -141,7 +162,6 @@ func (m *Matcher) hold(d *demand, f found) {
 	o.Unit = d.spec.Resources
 	o.Units++
 	d.out++
-	d.spread.add(f.agent, 1)
 	if !d.wants() {
 		m.rest(d)
 	}
@@ -158,7 +178,11 @@ func (m *Matcher) draft(d *demand, f found) *offers.Offer {
 			return o
 		}
 	}
-	o := &offers.Offer{Framework: d.owner.id, Demand: d.spec.ID, Agent: f.agent.info.ID, Ring: f.ring, Held: f.holding}
+	life := m.config.OfferTimeout
+	if d.gang() {
+		life = min(life, d.spec.Gang.Std())
+	}
+	o := &offers.Offer{Framework: d.owner.id, Demand: d.spec.ID, Agent: f.agent.info.ID, Ring: f.ring, Held: f.holding, Expires: m.now.Add(life)}
 	if !only {
 		m.drafts.byPlace[key] = o
 	}
@@ -188,6 +212,9 @@ func (m *Matcher) release(o *offers.Offer) {
 	if d := m.demandOf(o); d != nil {
 		d.out -= o.Units
 		d.spread.add(a, -o.Units)
+		if d.gang() {
+			m.loose = append(m.loose, d)
+		}
 		m.activate(d)
 	}
 }

@@ -152,7 +152,7 @@ type (
 		Reason   string           `json:"reason"`
 	}
 	// Waiting says of a demand, once, that no agent that is known could ever meet
-	// it. It stands all the same, for agents that may come.
+	// it, or all together, if it is a gang. It stands all the same, for agents that may come.
 	Waiting struct {
 		DemandID offers.DemandID `json:"demand_id"`
 		Stopped  []string        `json:"stopped"` // the kinds that stop it
