@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-// maxAccept bounds the tasks of one accept in bytes of what differs between
-// them, well below wire.MaxMessage; the rest of the offer comes again.
+// maxAccept is of how many bytes of tasks no more are added to an accept, well
+// below wire.MaxMessage; the rest of the offer comes again.
 const maxAccept = 1 << 20
 
 // Offered launches what an offer has room for.
@@ -42,15 +43,13 @@ func (s *Scheduler) Offered(now time.Time, o *wire.Offer) {
 	s.changed(g.run.job)
 }
 
+// weigh returns how many bytes a task takes in a message.
 func weigh(t *offers.Task) int {
-	n := 512 + len(t.Command.Shell)
-	for _, a := range t.Command.Argv {
-		n += len(a)
+	text, err := json.Marshal(t)
+	if err != nil {
+		panic(fmt.Sprintf("scheduler: task %s can't be written as JSON: %v", t.ID, err))
 	}
-	for k, v := range t.Command.Env {
-		n += len(k) + len(v)
-	}
-	return n
+	return len(text)
 }
 
 // launch turns an instance into a task on an agent.

@@ -274,3 +274,31 @@ func (tl *teller) look(name string) {
 		tl.say("%s", strings.TrimSpace(text))
 	}
 }
+
+// TestAcceptIsBounded holds that an accept stays below what a message may be,
+// whatever makes the tasks large.
+func TestAcceptIsBounded(t *testing.T) {
+	labels := map[string]string{"text": strings.Repeat("x", 300<<10)}
+	for name, w := range map[string]spec.Work{
+		"labels": {Command: spec.Command{Shell: "x"}, Labels: labels},
+	} {
+		tl := newTeller(t)
+		tl.sched.Settled()
+		w.Count, w.Resources = 100, offers.Resources{Amounts: offers.Amounts{offers.CPUs: 100}}
+		tl.answer(tl.sched.Submit(tl.now, spec.Job{Name: "large", Work: w}))
+		tl.take()
+		tl.sched.Written(tl.pending)
+		tl.take()
+		tl.offer("large.1", "100", "a1")
+		accepts := tl.sched.Take(tl.now).Accepts
+		if len(accepts) != 1 {
+			t.Fatalf("%s: %d accepts", name, len(accepts))
+		}
+		for _, a := range accepts {
+			text, err := json.Marshal(a.Tasks)
+			if err != nil || len(text) > wire.MaxMessage/2 || len(a.Tasks) == 0 {
+				t.Errorf("%s: %v; an accept of %d tasks has %d bytes", name, err, len(a.Tasks), len(text))
+			}
+		}
+	}
+}
