@@ -62,7 +62,7 @@ func (g *group) launch(now time.Time, index int, agent *wire.OfferAgent) offers.
 	in.Last = Last{State: offers.Staging, Agent: agent.ID, Host: agent.Name, Launched: now}
 	w := g.work
 	t := offers.Task{
-		ID: g.ref(index).taskID(), Name: g.run.job.Name, Resources: w.Asks(),
+		ID: g.ref(index).taskID(), Name: g.run.job.Name, Resources: w.Asks(), Container: w.Container,
 		Artifacts: w.Artifacts, Health: w.Health, KillGrace: w.KillGrace, MaxRuntime: w.MaxRuntime, Labels: w.Labels,
 		Command: &offers.Command{Shell: w.Command.Shell, Env: g.environment(index), User: w.User, Dir: w.Dir},
 	}

@@ -280,7 +280,8 @@ func (tl *teller) look(name string) {
 func TestAcceptIsBounded(t *testing.T) {
 	labels := map[string]string{"text": strings.Repeat("x", 300<<10)}
 	for name, w := range map[string]spec.Work{
-		"labels": {Command: spec.Command{Shell: "x"}, Labels: labels},
+		"labels":    {Command: spec.Command{Shell: "x"}, Labels: labels},
+		"container": {Container: &offers.Container{Image: "x", Entrypoint: []string{"x", labels["text"]}}},
 	} {
 		tl := newTeller(t)
 		tl.sched.Settled()

@@ -181,7 +181,7 @@ func (d *decoder) custom(n ast.Node, path string, v json.Unmarshaler) *Error {
 		jsonErr = v.UnmarshalJSON(text)
 	}
 	if jsonErr != nil {
-		return mistake(n, path, "%s", jsonErr)
+		return mistake(n, path, "%s", strings.TrimPrefix(jsonErr.Error(), "ports: "))
 	}
 	return nil
 }

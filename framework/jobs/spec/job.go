@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,7 @@ type Work struct {
 	Restart      Restart             `json:"restart,omitempty" doc:"when an instance of a service runs again after it ended" enum:"always,on_failure,never" default:"always"`
 	Update       Update              `json:"update,omitzero" doc:"how instances of a service are replaced by those of a new version"`
 	ReplaceAfter offers.Duration     `json:"replace_after,omitempty" doc:"how long an agent may be away before its instances run elsewhere too; the old ones are killed when it comes back" default:"until the masters give the agent up"`
+	Container    *offers.Container   `json:"container,omitempty" doc:"the image it runs in, and how; only agents with docker==true are chosen, and a command may be left to the image" default:"it is a process of its host"`
 	Env          map[string]string   `json:"env,omitempty" doc:"variables; their values may hold {{index}}, {{item}}, {{count}}, {{attempt}}, {{job}}, {{run}}, {{agent}}, {{agent.id}}, {{agent.host}}, {{agent.address}}, {{port}}, {{port.1}}; {{{{ is {{"`
 	User         string              `json:"user,omitempty" doc:"who it runs as" default:"who the agent runs as"`
 	Dir          string              `json:"dir,omitempty" doc:"working folder below the sandbox"`
@@ -193,6 +195,20 @@ func (w *Work) Asks() offers.Resources {
 		return w.Resources
 	}
 	return offers.Resources{Amounts: offers.Amounts{offers.CPUs: 1000, offers.Mem: 128 << 20}}
+}
+
+// Wish returns what the jobs framework demands for n instances. Only agents
+// with a container engine are asked for what runs in containers: any other
+// would reject it.
+func (w *Work) Wish(id offers.DemandID, n int) offers.Demand {
+	conditions := w.Constraints
+	if w.Container != nil {
+		conditions = append(slices.Clip(conditions), offers.HasDocker())
+	}
+	return offers.Demand{
+		ID: id, Resources: w.Asks(), Count: &n, Constraints: conditions,
+		Preferences: w.Preferences, Placement: w.Placement, DevicePolicy: w.DevicePolicy,
+	}
 }
 
 // Kind returns the job's type, a batch where it names none.

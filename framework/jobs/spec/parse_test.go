@@ -79,6 +79,46 @@ func TestParseWhole(t *testing.T) {
 	}
 }
 
+const contained = `name: contained
+container:
+  image: registry.example.org:5000/web@sha256:0123
+  pull: always
+  entrypoint: [/serve, --fast]
+  network: bridge
+  mounts:
+    - {source: /srv/data, target: /data, read_only: true}
+  ports: [80, 53/udp]
+resources: {cpus: 1, ports: [8080, 8081]}
+constraints: [rack==r1]
+`
+
+// TestContainer holds that a file has all of a task's container, and that only
+// agents with an engine are asked.
+func TestContainer(t *testing.T) {
+	j, err := spec.Parse([]byte(contained), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &offers.Container{
+		Image: "registry.example.org:5000/web@sha256:0123", Pull: offers.PullAlways, Entrypoint: []string{"/serve", "--fast"}, Network: "bridge",
+		Mounts: []offers.Mount{{Source: "/srv/data", Target: "/data", ReadOnly: true}}, Ports: []offers.ContainerPort{{Port: 80}, {Port: 53, UDP: true}},
+	}
+	if !reflect.DeepEqual(j.Container, want) {
+		t.Errorf("it is %+v, want %+v", j.Container, want)
+	}
+	wish := j.Wish("d", 2)
+	if len(wish.Constraints) != 2 || wish.Constraints[1].String() != "docker==true" || len(j.Constraints) != 1 {
+		t.Errorf("asked is %v of %v", wish.Constraints, j.Constraints)
+	}
+	parsed, err := offers.ParseConstraint("docker==true")
+	if err != nil || !reflect.DeepEqual(wish.Constraints[1], parsed) {
+		t.Errorf("%v: it is %+v, and read %+v", err, wish.Constraints[1], parsed)
+	}
+	if j.Container = nil; len(j.Wish("d", 2).Constraints) != 1 {
+		t.Error("a process is asked to run where containers do")
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	const ok = "name: a\ncommand: x\n"
 	for _, c := range []struct {
@@ -125,6 +165,19 @@ func TestParseRefuses(t *testing.T) {
 		{ok + "health:\n  interval: 5s\n", "health", 3, 1, "exactly one of"},
 		{ok + "placement: clever\n", "placement", 3, 1, "clever"},
 		{ok + "artifacts: [{uri: 'ftp://x'}]\n", "artifacts[0].uri", 3, 14, "http, https or file"},
+		{ok + "container: {}\n", "container.image", 3, 1, "can't be the name"},
+		{ok + "container: alpine\n", "container", 3, 12, "section"},
+		{ok + "container: {imag: x}\n", "container", 3, 13, "did you mean image?"},
+		{ok + "container:\n  image: a b\n", "container.image", 4, 3, "can't be the name"},
+		{ok + "container: {image: x, pull: often}\n", "container.pull", 3, 23, "missing, always or never"},
+		{ok + "container: {image: x, entrypoint: [y]}\n", "container.entrypoint", 3, 23, "entrypoint and a command that is a text are both given"},
+		{ok + "container: {image: x, network: 'a b'}\n", "container.network", 3, 23, "no name of a network"},
+		{ok + "container: {image: x, ports: [80, x]}\n", "container.ports[1]", 3, 35, "no port such as 80"},
+		{ok + "container: {image: x, ports: [80]}\n", "container.ports", 3, 23, "resources.ports holds 0"},
+		{ok + "container: {image: x, ports: [80], network: host}\n", "container.ports", 3, 23, "nothing is published on the network host"},
+		{ok + "container: {image: x, mounts: [{source: y, target: /z}]}\n", "container.mounts", 3, 23, `source "y" is not an absolute path`},
+		{ok + "container: {image: x, mounts: [{source: /y, traget: /z}]}\n", "container.mounts[0]", 3, 45, "did you mean target?"},
+		{ok + "container: {image: x, mounts: [{source: /y, target: /proc}]}\n", "container.mounts", 3, 23, "the container's own"},
 		{ok + "restart: never\n", "restart", 3, 1, "only a service has it"},
 		{ok + "type: service\nretries: 3\n", "retries", 4, 1, "only a batch has it"},
 		{ok + "type: service\nrestart: on-failure\n", "restart", 4, 1, "did you mean on_failure?"},

@@ -70,6 +70,10 @@ func schemaOf(t reflect.Type) map[string]any {
 		return types("string", "number")
 	case reflect.TypeFor[offers.Constraint]():
 		return types("string")
+	case reflect.TypeFor[offers.ContainerPort]():
+		return types("integer", "string")
+	case reflect.TypeFor[offers.Pull]():
+		return map[string]any{"enum": []any{offers.PullMissing, offers.PullAlways, offers.PullNever}}
 	case reflect.TypeFor[Command]():
 		return map[string]any{"oneOf": []any{types("string"), list(word())}}
 	case reflect.TypeFor[Each]():
