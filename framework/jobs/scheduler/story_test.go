@@ -113,8 +113,8 @@ func (tl *teller) do(words []string, file string) {
 	case "written":
 		tl.sched.Written(tl.pending)
 		tl.pending = nil
-	case "offer": // DEMAND UNITS AGENT
-		tl.offer(words[1], words[2], words[3])
+	case "offer": // DEMAND UNITS AGENT [PORTS]
+		tl.offer(words[1], words[2], words[3], words[4:]...)
 	case "update": // TASK STATE K=V...
 		tl.sched.Updated(tl.now, status(words[1:], tl.now))
 	case "lost": // TASK: an accept that could not be sent
@@ -171,16 +171,24 @@ func (tl *teller) answer(v *scheduler.View, err error) {
 	tl.say("%s run %d version %d", v.State, v.Run, v.Version)
 }
 
-func (tl *teller) offer(demand, units, agent string) {
+func (tl *teller) offer(demand, units, agent string, ports ...string) {
 	n, err := strconv.Atoi(units)
 	if err != nil {
 		tl.tb.Fatal(err)
+	}
+	var held []offers.PortRange
+	for _, text := range ports {
+		r, err := offers.ParsePorts(text)
+		if err != nil {
+			tl.tb.Fatal(err)
+		}
+		held = append(held, r)
 	}
 	tl.offers++
 	unit := offers.Amounts{offers.CPUs: 100}
 	tl.sched.Offered(tl.now, &wire.Offer{
 		ID: offers.OfferID(fmt.Sprintf("o%d", tl.offers)), DemandID: offers.DemandID(demand),
-		Agent: wire.OfferAgent{ID: "id-" + offers.AgentID(agent), Name: agent, Host: "host-" + agent}, Resources: wire.Offered{Amounts: unit.Times(int64(n))},
+		Agent: wire.OfferAgent{ID: "id-" + offers.AgentID(agent), Name: agent, Host: "host-" + agent}, Resources: wire.Offered{Amounts: unit.Times(int64(n)), Ports: offers.MakePorts(held...)},
 	})
 }
 
@@ -285,7 +293,7 @@ func TestAcceptIsBounded(t *testing.T) {
 	} {
 		tl := newTeller(t)
 		tl.sched.Settled()
-		w.Count, w.Resources = 100, offers.Resources{Amounts: offers.Amounts{offers.CPUs: 100}}
+		w.Count, w.Resources.Amounts = 100, offers.Amounts{offers.CPUs: 100}
 		tl.answer(tl.sched.Submit(tl.now, spec.Job{Name: "large", Work: w}))
 		tl.take()
 		tl.sched.Written(tl.pending)

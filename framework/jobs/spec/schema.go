@@ -64,7 +64,7 @@ func word() map[string]any { return types("string", "number", "boolean") }
 
 func schemaOf(t reflect.Type) map[string]any {
 	switch t {
-	case reflect.TypeFor[offers.Resources]():
+	case reflect.TypeFor[Resources]():
 		return resourcesSchema()
 	case reflect.TypeFor[offers.Duration]():
 		return types("string", "number")
@@ -110,7 +110,7 @@ func resourcesSchema() map[string]any {
 		p := amount()
 		switch f.Name {
 		case "ports":
-			p = list(types("integer", "string"))
+			p = map[string]any{"oneOf": []any{types("integer"), list(types("integer", "string"))}}
 		case "gpu":
 			p = map[string]any{"oneOf": []any{types("integer"), ask}}
 		case "devices":

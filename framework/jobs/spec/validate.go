@@ -159,8 +159,12 @@ func (p place) templates() error {
 // such as the job would send them. Their errors begin with the field, but for
 // the command, whose variables stand beside it here.
 func (p place) task() error {
+	resources := p.Asks()
+	if n := resources.AnyPorts; n > 0 { // for those that it will have
+		resources.Ports, resources.AnyPorts = offers.MakePorts(offers.PortRange{First: 1, Last: uint16(n)}), 0
+	}
 	t := offers.Task{
-		ID: "check", Resources: p.Asks(), Container: p.Container, Artifacts: p.Artifacts, Health: p.Health,
+		ID: "check", Resources: resources, Container: p.Container, Artifacts: p.Artifacts, Health: p.Health,
 		Command: &offers.Command{Argv: p.Command.Argv, Shell: p.Command.Shell, Env: p.Env, User: p.User, Dir: p.Dir},
 	}
 	err := t.Validate()
