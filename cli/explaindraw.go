@@ -165,7 +165,7 @@ func (r *reasonView) String() string {
 	case "limit":
 		return r.What + " is reached there"
 	case "ports":
-		return "has not all the ports free"
+		return "has not the ports free that are asked"
 	case "devices":
 		return "has not the " + r.What + " free that are asked together"
 	case "quota":

@@ -76,7 +76,7 @@ type room struct {
 	Mem       int64                  `json:"mem"`
 	Disk      int64                  `json:"disk"`
 	Bandwidth int64                  `json:"bandwidth"`
-	Ports     []any                  `json:"ports"`
+	Ports     any                    `json:"ports"` // a list of them, or how many of a demand
 	Devices   map[string]deviceClass `json:"devices"`
 }
 
@@ -123,12 +123,13 @@ func (r room) write(devices func(d deviceClass, class string) string) string {
 	if r.Bandwidth > 0 {
 		parts = append(parts, bits(r.Bandwidth))
 	}
-	if len(r.Ports) > 0 {
-		ports := make([]string, len(r.Ports))
-		for i, p := range r.Ports {
-			ports[i] = fmt.Sprint(p)
+	switch ports := r.Ports.(type) {
+	case float64:
+		parts = append(parts, plural(int(ports), "port"))
+	case []any:
+		if len(ports) > 0 {
+			parts = append(parts, "ports "+strings.Trim(fmt.Sprint(ports), "[]"))
 		}
-		parts = append(parts, "ports "+strings.Join(ports, " "))
 	}
 	for _, class := range slices.Sorted(maps.Keys(r.Devices)) {
 		parts = append(parts, devices(r.Devices[class], class))

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/ringmaster-project/ringmaster/framework/jobs"
 	"github.com/ringmaster-project/ringmaster/framework/jobs/scheduler"
+	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 func jobCommand() *cli.Command {
@@ -101,11 +103,11 @@ func drawJob(ctx context.Context, cl *client, p *page, d *jobDetail) {
 		"run", fmt.Sprint(d.Run), "version", fmt.Sprint(d.Version), "next", due(d.Next), "began", moment(p.now, d.Created), "ended", moment(p.now, d.Ended))
 	var rows []row
 	for _, in := range d.Instances {
-		rows = append(rows, row{instanceName(&in), in.State, string(in.Task), in.Last.Host, instanceEnd(&in), fmt.Sprint(in.Attempt), in.Item, in.Last.Message})
+		rows = append(rows, row{instanceName(&in), in.State, string(in.Task), in.Last.Host, instanceEnd(&in), fmt.Sprint(in.Attempt), portsText(in.Last.Ports), in.Item, in.Last.Message})
 	}
 	if len(rows) > 0 {
 		p.printf("\n")
-		p.table(row{"INSTANCE", "STATE", "TASK", "AGENT", "EXIT", "LAUNCHES", "+ITEM", "+MESSAGE"}, rows)
+		p.table(row{"INSTANCE", "STATE", "TASK", "AGENT", "EXIT", "LAUNCHES", "+PORTS", "+ITEM", "+MESSAGE"}, rows)
 	}
 	if len(d.Events) > 0 {
 		p.printf("\n")
@@ -129,6 +131,8 @@ func instanceName(in *scheduler.InstanceView) string {
 	}
 	return fmt.Sprint(in.Index)
 }
+
+func portsText(p offers.Ports) string { return strings.Trim(fmt.Sprint(p.Each()), "[]") }
 
 func instanceEnd(in *scheduler.InstanceView) string {
 	switch {

@@ -21,9 +21,12 @@ func drawPlaces(ctx context.Context, cl *client, p *page, have *jobDetail, j *sp
 			p.printf("\nnothing of it would be launched now\n")
 			continue
 		}
-		e, err := cl.explainWish(ctx, role, wishOf(w.Work, n))
+		e, err := cl.explainWish(ctx, role, w.Wish("plan", n))
 		if err != nil {
 			return false, err
+		}
+		if w.Container != nil {
+			p.printf("\nasked of the agents too: docker==true, since instances run in containers\n")
 		}
 		drawPart(p, w, &e)
 		if e.Missing > 0 {

@@ -83,11 +83,7 @@ func readJob(c *cli.Context) (*job, error) {
 	}
 	if j.task.Container != nil {
 		// Another agent would reject it.
-		condition, err := offers.ParseConstraint("docker==true")
-		if err != nil {
-			return nil, err
-		}
-		j.demand.Constraints = append(j.demand.Constraints, condition)
+		j.demand.Constraints = append(j.demand.Constraints, offers.HasDocker())
 	}
 	return j, nil
 }

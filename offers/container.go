@@ -86,6 +86,11 @@ func (p *ContainerPort) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// HasDocker is the condition that agents meet where containers run.
+func HasDocker() Constraint {
+	return Constraint{text: "docker==true", attr: "docker", op: "==", values: []string{"true"}}
+}
+
 const maxMounts = 64
 
 // validate refuses what no agent would run; the error begins with the field.

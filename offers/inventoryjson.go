@@ -26,7 +26,7 @@ func (v Inventory) MarshalJSON() ([]byte, error) {
 	for i, c := range v.Classes {
 		names[i] = c.Name
 	}
-	return marshalKinds(v.Amounts, v.Ports, len(names), func(class string) any { return listDevices(v.Class(class)) }, names)
+	return marshalKinds(Resources{Amounts: v.Amounts, Ports: v.Ports}, len(names), func(class string) any { return listDevices(v.Class(class)) }, names)
 }
 
 func listDevices(devices []Device) inventoryClass {

@@ -24,7 +24,7 @@ func (r *Resources) UnmarshalJSON(data []byte) error {
 		case scalar:
 			r.Amounts[s], err = scalarJSON(s, raw)
 		case name == "ports":
-			if err = r.Ports.UnmarshalJSON(raw); err != nil {
+			if err = r.portsJSON(raw); err != nil {
 				return err
 			}
 		case name == "devices":
@@ -39,6 +39,16 @@ func (r *Resources) UnmarshalJSON(data []byte) error {
 		}
 	}
 	return nil
+}
+
+// portsJSON reads a number of ports, or a list of them.
+func (r *Resources) portsJSON(raw json.RawMessage) error {
+	n, err := strconv.Atoi(string(raw))
+	if err != nil {
+		return r.Ports.UnmarshalJSON(raw)
+	}
+	r.AnyPorts = n
+	return r.Validate()
 }
 
 func scalarJSON(s Scalar, raw json.RawMessage) (int64, error) {
@@ -111,7 +121,7 @@ func askJSON(raw json.RawMessage) (DeviceAsk, error) {
 // MarshalJSON writes sizes as bytes and cpus with at most three decimals;
 // kinds of which nothing is asked are left out.
 func (r Resources) MarshalJSON() ([]byte, error) {
-	return marshalKinds(r.Amounts, r.Ports, len(r.Devices), func(class string) any { return r.Devices[class] }, slices.Sorted(maps.Keys(r.Devices)))
+	return marshalKinds(r, len(r.Devices), func(class string) any { return r.Devices[class] }, slices.Sorted(maps.Keys(r.Devices)))
 }
 
 // MarshalJSON writes the ask as it is read, a count of 1 with a slice left out.
@@ -130,7 +140,9 @@ func (a DeviceAsk) MarshalJSON() ([]byte, error) {
 }
 
 // MarshalJSON writes the amounts, a kind of nothing left out.
-func (a Amounts) MarshalJSON() ([]byte, error) { return marshalKinds(a, nil, 0, nil, nil) }
+func (a Amounts) MarshalJSON() ([]byte, error) {
+	return marshalKinds(Resources{Amounts: a}, 0, nil, nil)
+}
 
 // UnmarshalJSON reads scalar amounts as [Resources] does.
 func (a *Amounts) UnmarshalJSON(data []byte) error {
@@ -138,7 +150,7 @@ func (a *Amounts) UnmarshalJSON(data []byte) error {
 	if err := r.UnmarshalJSON(data); err != nil {
 		return err
 	}
-	if len(r.Ports) > 0 || len(r.Devices) > 0 {
+	if len(r.Ports) > 0 || r.AnyPorts > 0 || len(r.Devices) > 0 {
 		return errors.New("ports and devices have no place here")
 	}
 	*a = r.Amounts
@@ -187,9 +199,9 @@ func thousandths(n int64) json.Number { return json.Number(FormatCPUs(n)) }
 
 // marshalKinds writes the one JSON form that all resource types share, in the
 // fixed order of kinds.
-func marshalKinds(a Amounts, ports Ports, classes int, class func(string) any, names []string) ([]byte, error) {
+func marshalKinds(r Resources, classes int, class func(string) any, names []string) ([]byte, error) {
 	out := []byte{'{'}
-	for k, n := range a {
+	for k, n := range r.Amounts {
 		if n == 0 {
 			continue
 		}
@@ -202,8 +214,11 @@ func marshalKinds(a Amounts, ports Ports, classes int, class func(string) any, n
 		}
 		out = append(out, ',')
 	}
-	if len(ports) > 0 {
-		list, err := ports.MarshalJSON()
+	switch {
+	case r.AnyPorts > 0:
+		out = append(strconv.AppendInt(append(out, `"ports":`...), int64(r.AnyPorts), 10), ',')
+	case len(r.Ports) > 0:
+		list, err := r.Ports.MarshalJSON()
 		if err != nil {
 			return nil, err
 		}

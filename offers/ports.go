@@ -92,6 +92,35 @@ func (p Ports) Minus(q Ports) Ports {
 	return out
 }
 
+// Count returns how many ports are in the set.
+func (p Ports) Count() (n int) {
+	for _, r := range p {
+		n += int(r.Last) - int(r.First) + 1
+	}
+	return n
+}
+
+// Next returns n ports of the set: those that follow after, and then on from the
+// set's first. Where it has fewer it returns all.
+func (p Ports) Next(after uint16, n int) Ports {
+	later := p.Minus(Ports{{0, after}})
+	out := later.first(n)
+	return out.Plus(p.Minus(later).first(n - out.Count()))
+}
+
+// first returns the n lowest ports, or all.
+func (p Ports) first(n int) (out Ports) {
+	for _, r := range p {
+		if n <= 0 {
+			break
+		}
+		r.Last = uint16(min(int(r.Last), int(r.First)+n-1))
+		n -= int(r.Last) - int(r.First) + 1
+		out = append(out, r)
+	}
+	return out
+}
+
 // Each returns every port of the set, ascending.
 func (p Ports) Each() []uint16 {
 	var out []uint16
@@ -123,20 +152,15 @@ func (p *Ports) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("ports is not a list of ports")
 	}
 	var ranges []PortRange
-	var count int
 	for _, item := range items {
 		r, err := ParsePorts(strings.Trim(string(item), `"`))
 		if err != nil {
 			return fmt.Errorf("ports: %w", err)
 		}
 		ranges = append(ranges, r)
-		count += int(r.Last) - int(r.First) + 1
 	}
 	set := MakePorts(ranges...)
-	for _, r := range set {
-		count -= int(r.Last) - int(r.First) + 1
-	}
-	if count != 0 {
+	if set.Count() != Ports(ranges).Count() {
 		return fmt.Errorf("ports names a port twice")
 	}
 	*p = set

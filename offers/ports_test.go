@@ -71,6 +71,17 @@ func TestPortsAgainstModel(t *testing.T) {
 			}
 		}
 		checkPorts(t, "minus", p.Minus(q), rest)
+		after, n := uint16(base+r.IntN(24)), r.IntN(8)
+		if p.Count() != len(ma) {
+			t.Fatalf("%v has %d ports, the model %d", p, p.Count(), len(ma))
+		}
+		next := portMap{}
+		for port := int(after) + 1; len(next) < min(n, len(ma)); port++ {
+			if at := uint16(port % 65536); ma[at] {
+				next[at] = true
+			}
+		}
+		checkPorts(t, "next", p.Next(after, n), next)
 		if p.Within(q) != inside {
 			t.Fatalf("seed %d: %v within %v is %v, the model says %v", seed, p, q, p.Within(q), inside)
 		}
@@ -115,4 +126,37 @@ func FuzzPorts(f *testing.F) {
 			t.Fatalf("%v comes back from %s as %v (%v)", p, out, back, err)
 		}
 	})
+}
+
+// TestAnyPortsJSON: a demand may ask for a number of ports; a task names its own.
+func TestAnyPortsJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"ports":2}`:                       `{"ports":2}`,
+		`{"cpus":1,"ports":0}`:              `{"cpus":1}`,
+		`{"cpus":1,"ports":1000,"mem":"1"}`: `{"cpus":1,"mem":1,"ports":1000}`,
+		`{"ports":[7]}`:                     `{"ports":[7]}`,
+		`{"ports":-1}`:                      "ports: -1 is not from 1 to 1000",
+		`{"ports":1001}`:                    "ports: 1001 is not from 1 to 1000",
+		`{"ports":1.5}`:                     "ports is not a list of ports",
+		`{"ports":"2"}`:                     "ports is not a list of ports",
+	} {
+		var r offers.Resources
+		got, err := []byte(nil), json.Unmarshal([]byte(text), &r)
+		if err != nil {
+			got = []byte(err.Error())
+		} else if got, err = json.Marshal(r); err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
+	task := offers.Task{ID: "t", Resources: offers.Resources{AnyPorts: 2}, Command: &offers.Command{Shell: "x"}}
+	if err := task.Validate(); err == nil || err.Error() != "task t: resources.ports is 2; a demand asks for a number of ports, and a task names those of its offer that it takes" {
+		t.Errorf("a task with a number of ports: %v", err)
+	}
+	both := offers.Resources{AnyPorts: 2, Ports: offers.MakePorts(offers.PortRange{First: 1, Last: 1})}
+	if both.Validate() == nil {
+		t.Error("ports by name and by number are taken together")
+	}
 }

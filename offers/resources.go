@@ -11,14 +11,18 @@ import (
 // Resources is what a demand, a task or a quota asks for. Kinds that are left
 // out are asked nothing of.
 type Resources struct {
-	Amounts Amounts
-	Ports   Ports
-	Devices map[string]DeviceAsk // by class
+	Amounts  Amounts
+	Ports    Ports                // these and no others
+	AnyPorts int                  // so many of the agent's, whichever are free; only where Ports is empty, and of a demand: a task names its own
+	Devices  map[string]DeviceAsk // by class
 }
+
+// MaxAnyPorts bounds the ports that a demand leaves to the master.
+const MaxAnyPorts = 1000
 
 // Zero reports whether nothing is asked.
 func (r Resources) Zero() bool {
-	return r.Amounts == Amounts{} && len(r.Ports) == 0 && len(r.Devices) == 0
+	return r.Amounts == Amounts{} && len(r.Ports) == 0 && r.AnyPorts == 0 && len(r.Devices) == 0
 }
 
 // Validate refuses negative, oversized and malformed amounts and names the field.
@@ -27,6 +31,12 @@ func (r Resources) Validate() error {
 		if n < 0 || n > MaxAmount {
 			return fmt.Errorf("%s: %d is out of range", Scalar(k), n)
 		}
+	}
+	switch {
+	case r.AnyPorts < 0 || r.AnyPorts > MaxAnyPorts:
+		return fmt.Errorf("ports: %d is not from 1 to %d", r.AnyPorts, MaxAnyPorts)
+	case r.AnyPorts > 0 && len(r.Ports) > 0:
+		return fmt.Errorf("ports: some are named, and %d more are asked for; one or the other", r.AnyPorts)
 	}
 	for _, class := range slices.Sorted(maps.Keys(r.Devices)) {
 		if err := validClass(class); err != nil {

@@ -107,7 +107,8 @@ func (h Holding) DeviceBytes(class string) int64 {
 type Room struct {
 	total   Inventory
 	used    Amounts
-	ports   Ports // taken
+	ports   Ports  // taken
+	last    uint16 // of the ports that were taken last; those behind it are next
 	classes []ClassRoom
 }
 
@@ -149,6 +150,21 @@ func (r *Room) Free() Amounts { return r.total.Amounts.Minus(r.used) }
 // FreePorts returns the ports left.
 func (r *Room) FreePorts() Ports { return r.total.Ports.Minus(r.ports) }
 
+// PortsFor returns the ports that ask would take: those that it names, or so
+// many of the free ones. The latter go round, so that a port that was given
+// back, or that a program of others turned out to use, is not the next again.
+// It returns false where there are not enough.
+func (r *Room) PortsFor(ask *Resources) (Ports, bool) {
+	switch {
+	case ask.AnyPorts > 0:
+		p := r.FreePorts().Next(r.last, ask.AnyPorts)
+		return p, p.Count() == ask.AnyPorts
+	case len(ask.Ports) > 0:
+		return ask.Ports, ask.Ports.Within(r.FreePorts())
+	}
+	return nil, true
+}
+
 // Classes returns the agent's device classes with their use, ascending by
 // name. The caller must not change them.
 func (r *Room) Classes() []ClassRoom { return r.classes }
@@ -185,7 +201,7 @@ func (r *Room) Short(ask Resources) string {
 			return Scalar(k).String()
 		}
 	}
-	if len(ask.Ports) > 0 && !ask.Ports.Within(r.FreePorts()) {
+	if _, ok := r.PortsFor(&ask); !ok {
 		return "ports"
 	}
 	first := "" // of the classes, in their order, without sorting them for each question
@@ -219,7 +235,8 @@ func (r *Room) Plan(ask Resources, policy func(class string) Policy) (h Holding,
 	if short = r.Short(ask); short != "" {
 		return Holding{}, short
 	}
-	h = Holding{Amounts: ask.Amounts, Ports: ask.Ports}
+	h = Holding{Amounts: ask.Amounts}
+	h.Ports, _ = r.PortsFor(&ask)
 	for name, want := range ask.Devices {
 		grants, ok := r.Class(name).Bind(want, policy(name))
 		if !ok {
@@ -332,6 +349,9 @@ func (r *Room) move(h Holding, sign int64) {
 	r.used = r.used.Plus(h.Amounts.Times(sign))
 	if sign > 0 {
 		r.ports = r.ports.Plus(h.Ports)
+		if n := len(h.Ports); n > 0 {
+			r.last = h.Ports[n-1].Last
+		}
 	} else {
 		r.ports = r.ports.Minus(h.Ports)
 	}

@@ -18,6 +18,14 @@ import (
 type modelRoom struct {
 	total offers.Inventory
 	taken []offers.Holding
+	last  uint16 // of the ports that were taken last
+}
+
+// pass goes on from the ports of h.
+func (m *modelRoom) pass(h offers.Holding) {
+	if each := h.Ports.Each(); len(each) > 0 {
+		m.last = each[len(each)-1]
+	}
 }
 
 // sums of what is taken; devices by class and id, as bytes and thousandths.
@@ -74,6 +82,10 @@ func (m *modelRoom) short(ask offers.Resources) string {
 		if !has[n] || ports[n] {
 			return "ports"
 		}
+	}
+	maps.DeleteFunc(has, func(n uint16, _ bool) bool { return ports[n] })
+	if ask.AnyPorts > len(has) {
+		return "ports"
 	}
 	for _, class := range slices.Sorted(maps.Keys(ask.Devices)) {
 		if a := ask.Devices[class]; len(m.fitting(class, a)) < a.Count {
@@ -168,9 +180,10 @@ func checkPacked(t rapid.TB, c *offers.ClassRoom) {
 // checkPlan holds a holding that was planned for ask against the model.
 func (m *modelRoom) checkPlan(t rapid.TB, ask offers.Resources, policy offers.Policy, h offers.Holding) {
 	t.Helper()
-	if h.Amounts != ask.Amounts || len(h.Devices) != len(ask.Devices) || !slices.Equal(h.Ports, ask.Ports) {
+	if h.Amounts != ask.Amounts || len(h.Devices) != len(ask.Devices) || ask.AnyPorts == 0 && !slices.Equal(h.Ports, ask.Ports) {
 		t.Fatalf("%+v is planned as %+v", ask, h)
 	}
+	m.checkAnyPorts(t, ask.AnyPorts, h.Ports)
 	for class, a := range ask.Devices {
 		devices, want := m.total.Class(class), m.bind(class, a, policy)
 		if len(h.Devices[class]) != a.Count {
@@ -190,6 +203,23 @@ func (m *modelRoom) checkPlan(t rapid.TB, ask offers.Resources, policy offers.Po
 			t.Fatalf("%s: %d bytes held, the grants say %d", class, h.DeviceBytes(class), bytes)
 		}
 	}
+}
+
+// checkAnyPorts holds that so many free ports were chosen, going round from
+// where the last were taken.
+func (m *modelRoom) checkAnyPorts(t rapid.TB, n int, got offers.Ports) {
+	t.Helper()
+	if n == 0 {
+		return
+	}
+	_, taken, _ := m.sums()
+	has, want := modelOf(m.total.Ports...), portMap{}
+	for port := int(m.last) + 1; len(want) < n; port++ {
+		if p := uint16(port % 65536); has[p] && !taken[p] {
+			want[p] = true
+		}
+	}
+	checkPorts(t, "any", got, want)
 }
 
 // drawInventory is what an agent has at one time: devices come, vanish,
@@ -231,6 +261,8 @@ func drawAsk(t *rapid.T) offers.Resources {
 	}
 	if rapid.IntRange(0, 5).Draw(t, "ports") == 5 {
 		ask.Ports = drawPorts(t, "ask port")
+	} else if rapid.IntRange(0, 5).Draw(t, "any ports") == 5 {
+		ask.AnyPorts = rapid.IntRange(1, 5).Draw(t, "how many ports")
 	}
 	for _, class := range [][]string{{}, {"gpu"}, {"npu"}, {"gpu", "npu"}, {"tpu"}}[rapid.IntRange(0, 4).Draw(t, "classes")] {
 		a := offers.DeviceAsk{Count: rapid.IntRange(1, 3).Draw(t, "count")}
@@ -278,6 +310,7 @@ func (m *modelRoom) take(t rapid.TB, room *offers.Room, h offers.Holding) {
 		t.Fatalf("%+v is free and can't be taken: %v", h, err)
 	}
 	m.taken = append(m.taken, h)
+	m.pass(h)
 }
 
 // give returns the i-th of what was taken.
@@ -327,12 +360,13 @@ func TestRoomAgainstModel(t *testing.T) {
 					t.Fatalf("%+v is short of %q in an offer of everything and %q on the agent", ask, got, want)
 				}
 			},
-			"clone": func(t *rapid.T) { m.take(t, room.Clone(), room.Rest()); m.taken = m.taken[:len(m.taken)-1] },
+			"clone": func(t *rapid.T) { other := *m; other.take(t, room.Clone(), room.Rest()) },
 			"come back": func(t *rapid.T) {
 				m.total, strict = drawInventory(t), false
-				room = offers.NewRoom(m.total)
+				room, m.last = offers.NewRoom(m.total), 0
 				for _, h := range m.taken {
 					room.Claim(h)
+					m.pass(h)
 				}
 			},
 			"": func(t *rapid.T) { m.check(t, room, strict) },

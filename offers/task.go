@@ -71,6 +71,9 @@ func (t *Task) Validate() error {
 	if err := t.Resources.Validate(); err != nil {
 		return fmt.Errorf("task %s: resources: %w", t.ID, err)
 	}
+	if n := t.Resources.AnyPorts; n > 0 {
+		return fmt.Errorf("task %s: resources.ports is %d; a demand asks for a number of ports, and a task names those of its offer that it takes", t.ID, n)
+	}
 	if t.Health != nil {
 		if err := t.Health.validate(t.Resources.Ports); err != nil {
 			return fmt.Errorf("task %s: health%w", t.ID, err)

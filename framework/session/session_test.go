@@ -316,6 +316,8 @@ func TestUnits(t *testing.T) {
 		{"scarcest kind", wire.Offered{Amounts: amounts}, offers.Resources{Amounts: offers.Amounts{1000, gib / 2}}, 2},
 		{"too large", wire.Offered{Amounts: amounts}, offers.Resources{Amounts: offers.Amounts{4001}}, 0},
 		{"ports once", wire.Offered{Amounts: amounts, Ports: port}, offers.Resources{Amounts: unit.Amounts, Ports: port}, 1},
+		{"any ports", wire.Offered{Amounts: amounts, Ports: offers.MakePorts(offers.PortRange{First: 80, Last: 84})}, offers.Resources{Amounts: unit.Amounts, AnyPorts: 2}, 2},
+		{"too few ports", wire.Offered{Amounts: amounts, Ports: port}, offers.Resources{AnyPorts: 2}, 0},
 		{"ports missing", wire.Offered{Amounts: amounts}, offers.Resources{Ports: port}, 0},
 		{"counted whole devices", gpu(wire.OfferedDevices{Count: 6}), ask(offers.DeviceAsk{Count: 2}), 3},
 		{"counted slices", gpu(wire.OfferedDevices{Count: 1, Memory: gib, Units: 5}), ask(offers.DeviceAsk{Count: 1, Memory: gib}), 5},

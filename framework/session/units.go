@@ -20,6 +20,9 @@ func Units(room wire.Offered, unit offers.Resources) int {
 		}
 		units = min(units, 1)
 	}
+	if n := unit.AnyPorts; n > 0 {
+		units = min(units, int64(room.Ports.Count()/n))
+	}
 	for class, ask := range unit.Devices {
 		units = min(units, deviceUnits(room.Devices[class], ask))
 	}

@@ -111,7 +111,8 @@ func (s *search) against(a *agent) objection {
 		return byConstraint
 	case d.spread.full(a) >= 0:
 		return byLimit
-	case len(d.spec.Resources.Ports) > 0 && !d.spec.Resources.Ports.Within(a.room.FreePorts()):
+	}
+	if _, ok := a.room.PortsFor(&d.spec.Resources); !ok {
 		return byPorts
 	}
 	if against := s.takes(a); against != nothing {
@@ -261,7 +262,8 @@ func (s *search) holding(a *agent) offers.Holding {
 	if !d.counted() {
 		return s.cut(a.room.Rest())
 	}
-	h := offers.Holding{Amounts: d.spec.Resources.Amounts, Ports: d.spec.Resources.Ports}
+	h := offers.Holding{Amounts: d.spec.Resources.Amounts}
+	h.Ports, _ = a.room.PortsFor(&d.spec.Resources)
 	if len(d.asks) > 0 {
 		h.Devices = make(map[string][]offers.Grant, len(d.asks))
 	}

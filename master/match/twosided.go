@@ -222,7 +222,7 @@ type wish struct {
 
 // wish returns that of a demand at a time.
 func (t *twoSided) wish(d *demand, now time.Time, neutral means) wish {
-	w := wish{d: d, amounts: d.spec.Resources.Amounts, exact: len(d.asks) > 0 || len(d.spec.Resources.Ports) > 0}
+	w := wish{d: d, amounts: d.spec.Resources.Amounts, exact: len(d.asks) > 0 || len(d.spec.Resources.Ports) > 0 || d.spec.Resources.AnyPorts > 0}
 	run := neutral.runtimeOf(d)
 	left, limited := leftOf(d, now)
 	slack := neutral.slack

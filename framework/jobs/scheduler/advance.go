@@ -160,10 +160,7 @@ func (s *Scheduler) ask(g *group, want int) {
 	} else {
 		s.byDemand[id] = g
 	}
-	s.out.Demands = append(s.out.Demands, offers.Demand{
-		ID: id, Resources: g.work.Asks(), Count: &want, Constraints: g.work.Constraints,
-		Preferences: g.work.Preferences, Placement: g.work.Placement, DevicePolicy: g.work.DevicePolicy,
-	})
+	s.out.Demands = append(s.out.Demands, g.work.Wish(id, want))
 }
 
 func (g *group) demandID() offers.DemandID {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,25 +11,29 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-// maxAccept bounds the tasks of one accept in bytes of what differs between
-// them, well below wire.MaxMessage; the rest of the offer comes again.
+// maxAccept is of how many bytes of tasks no more are added to an accept, well
+// below wire.MaxMessage; the rest of the offer comes again.
 const maxAccept = 1 << 20
 
 // Offered launches what an offer has room for.
 func (s *Scheduler) Offered(now time.Time, o *wire.Offer) {
 	g := s.byDemand[o.DemandID]
 	var ready []int
+	units := 0
 	if g != nil {
-		ready = g.ready(now)
+		ready, units = g.ready(now), g.units(o)
 	}
-	if len(ready) == 0 {
+	if len(ready) == 0 || units == 0 {
 		s.out.Declines = append(s.out.Declines, o.ID)
 		return
 	}
-	n := min(max(1, session.Units(o.Resources, g.work.Asks())), len(ready), g.asked)
+	n := min(units, len(ready), g.asked)
 	a := Accept{Offer: o.ID}
+	ports := o.Resources.Ports
 	for size, i := 0, 0; i < n && size < maxAccept; i++ {
-		t := g.launch(now, ready[i], &o.Agent)
+		its := ports.Next(0, g.work.Resources.AnyPorts)
+		ports = ports.Minus(its)
+		t := g.launch(now, ready[i], &o.Agent, its)
 		size += weigh(&t)
 		a.Tasks = append(a.Tasks, t)
 		g.asked--
@@ -42,32 +47,45 @@ func (s *Scheduler) Offered(now time.Time, o *wire.Offer) {
 	s.changed(g.run.job)
 }
 
-func weigh(t *offers.Task) int {
-	n := 512 + len(t.Command.Shell)
-	for _, a := range t.Command.Argv {
-		n += len(a)
+// units returns for how many instances an offer is. Ports that are to be chosen
+// must be in it; any other room the masters judge better.
+func (g *group) units(o *wire.Offer) int {
+	units := session.Units(o.Resources, g.work.Asks())
+	if g.work.Resources.AnyPorts > 0 {
+		return units
 	}
-	for k, v := range t.Command.Env {
-		n += len(k) + len(v)
-	}
-	return n
+	return max(1, units)
 }
 
-// launch turns an instance into a task on an agent.
-func (g *group) launch(now time.Time, index int, agent *wire.OfferAgent) offers.Task {
+// weigh returns how many bytes a task takes in a message.
+func weigh(t *offers.Task) int {
+	text, err := json.Marshal(t)
+	if err != nil {
+		panic(fmt.Sprintf("scheduler: task %s can't be written as JSON: %v", t.ID, err))
+	}
+	return len(text)
+}
+
+// launch turns an instance into a task on an agent, with the ports that were
+// chosen for it.
+func (g *group) launch(now time.Time, index int, agent *wire.OfferAgent, chosen offers.Ports) offers.Task {
 	in := &g.instances[index]
 	in.Attempt++
 	in.Phase = Launched
 	in.Version = g.run.Version
 	in.well, in.away = time.Time{}, time.Time{}
-	in.Last = Last{State: offers.Staging, Agent: agent.ID, Host: agent.Name, Launched: now}
 	w := g.work
+	holds := w.Asks()
+	if w.Resources.AnyPorts > 0 {
+		holds.Ports, holds.AnyPorts = chosen, 0
+	}
+	in.Last = Last{State: offers.Staging, Agent: agent.ID, Host: agent.Name, Ports: holds.Ports, Launched: now}
 	t := offers.Task{
-		ID: g.ref(index).taskID(), Name: g.run.job.Name, Resources: w.Asks(),
+		ID: g.ref(index).taskID(), Name: g.run.job.Name, Resources: holds, Container: w.Container,
 		Artifacts: w.Artifacts, Health: w.Health, KillGrace: w.KillGrace, MaxRuntime: w.MaxRuntime, Labels: w.Labels,
 		Command: &offers.Command{Shell: w.Command.Shell, Env: g.environment(index), User: w.User, Dir: w.Dir},
 	}
-	value := g.values(index, agent)
+	value := g.values(index, agent, holds.Ports.Each())
 	for _, arg := range w.Command.Argv {
 		t.Command.Argv = append(t.Command.Argv, expand(arg, value))
 	}
@@ -94,15 +112,14 @@ func (g *group) environment(index int) map[string]string {
 }
 
 // values are what templates may name.
-func (g *group) values(index int, agent *wire.OfferAgent) func(string) (string, error) {
+func (g *group) values(index int, agent *wire.OfferAgent, ports []uint16) func(string) (string, error) {
 	known := map[string]string{
 		"job": g.run.job.Name, "run": fmt.Sprint(g.run.Number), "index": fmt.Sprint(index), "item": g.work.Item(index),
 		"count": fmt.Sprint(len(g.instances)), "attempt": fmt.Sprint(g.instances[index].Attempt),
 		"agent": agent.Name, "agent.id": string(agent.ID), "agent.host": agent.Host, "agent.address": agent.Address,
 	}
-	ports := g.work.Resources.Ports.Each()
 	return func(name string) (string, error) {
-		if n, isPort := spec.PortNamed(name); isPort && n < len(ports) {
+		if n, isPort := g.work.Resources.Port(name); isPort && n >= 0 && n < len(ports) {
 			return fmt.Sprint(ports[n]), nil
 		}
 		return known[name], nil

@@ -34,7 +34,7 @@ const randomJobs = 4
 
 // job is one of each kind.
 func (c *chance) job(n int) spec.Job {
-	unit := offers.Resources{Amounts: offers.Amounts{offers.CPUs: 100}}
+	unit := spec.Resources{Resources: offers.Resources{Amounts: offers.Amounts{offers.CPUs: 100}}}
 	w := spec.Work{Command: spec.Command{Shell: "x"}, Count: 1 + c.IntN(4), Resources: unit}
 	j := spec.Job{Name: fmt.Sprintf("j%d", n)}
 	switch n {

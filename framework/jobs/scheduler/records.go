@@ -112,6 +112,7 @@ type Last struct {
 	State    offers.State   `json:"state,omitempty"`
 	Agent    offers.AgentID `json:"agent,omitempty"`
 	Host     string         `json:"host,omitempty"` // where people find it: the agent's name
+	Ports    offers.Ports   `json:"ports,omitempty"`
 	Reason   string         `json:"reason,omitempty"`
 	Message  string         `json:"message,omitempty"`
 	ExitCode *int           `json:"exit_code,omitempty"`

@@ -113,8 +113,8 @@ func (tl *teller) do(words []string, file string) {
 	case "written":
 		tl.sched.Written(tl.pending)
 		tl.pending = nil
-	case "offer": // DEMAND UNITS AGENT
-		tl.offer(words[1], words[2], words[3])
+	case "offer": // DEMAND UNITS AGENT [PORTS]
+		tl.offer(words[1], words[2], words[3], words[4:]...)
 	case "update": // TASK STATE K=V...
 		tl.sched.Updated(tl.now, status(words[1:], tl.now))
 	case "lost": // TASK: an accept that could not be sent
@@ -171,16 +171,24 @@ func (tl *teller) answer(v *scheduler.View, err error) {
 	tl.say("%s run %d version %d", v.State, v.Run, v.Version)
 }
 
-func (tl *teller) offer(demand, units, agent string) {
+func (tl *teller) offer(demand, units, agent string, ports ...string) {
 	n, err := strconv.Atoi(units)
 	if err != nil {
 		tl.tb.Fatal(err)
+	}
+	var held []offers.PortRange
+	for _, text := range ports {
+		r, err := offers.ParsePorts(text)
+		if err != nil {
+			tl.tb.Fatal(err)
+		}
+		held = append(held, r)
 	}
 	tl.offers++
 	unit := offers.Amounts{offers.CPUs: 100}
 	tl.sched.Offered(tl.now, &wire.Offer{
 		ID: offers.OfferID(fmt.Sprintf("o%d", tl.offers)), DemandID: offers.DemandID(demand),
-		Agent: wire.OfferAgent{ID: "id-" + offers.AgentID(agent), Name: agent, Host: "host-" + agent}, Resources: wire.Offered{Amounts: unit.Times(int64(n))},
+		Agent: wire.OfferAgent{ID: "id-" + offers.AgentID(agent), Name: agent, Host: "host-" + agent}, Resources: wire.Offered{Amounts: unit.Times(int64(n)), Ports: offers.MakePorts(held...)},
 	})
 }
 
@@ -272,5 +280,34 @@ func (tl *teller) look(name string) {
 			text += fmt.Sprintf(" %s on %s %s", in.Task, in.Last.Host, in.Last.Reason)
 		}
 		tl.say("%s", strings.TrimSpace(text))
+	}
+}
+
+// TestAcceptIsBounded holds that an accept stays below what a message may be,
+// whatever makes the tasks large.
+func TestAcceptIsBounded(t *testing.T) {
+	labels := map[string]string{"text": strings.Repeat("x", 300<<10)}
+	for name, w := range map[string]spec.Work{
+		"labels":    {Command: spec.Command{Shell: "x"}, Labels: labels},
+		"container": {Container: &offers.Container{Image: "x", Entrypoint: []string{"x", labels["text"]}}},
+	} {
+		tl := newTeller(t)
+		tl.sched.Settled()
+		w.Count, w.Resources.Amounts = 100, offers.Amounts{offers.CPUs: 100}
+		tl.answer(tl.sched.Submit(tl.now, spec.Job{Name: "large", Work: w}))
+		tl.take()
+		tl.sched.Written(tl.pending)
+		tl.take()
+		tl.offer("large.1", "100", "a1")
+		accepts := tl.sched.Take(tl.now).Accepts
+		if len(accepts) != 1 {
+			t.Fatalf("%s: %d accepts", name, len(accepts))
+		}
+		for _, a := range accepts {
+			text, err := json.Marshal(a.Tasks)
+			if err != nil || len(text) > wire.MaxMessage/2 || len(a.Tasks) == 0 {
+				t.Errorf("%s: %v; an accept of %d tasks has %d bytes", name, err, len(a.Tasks), len(text))
+			}
+		}
 	}
 }

@@ -83,7 +83,7 @@ func (s *Scheduler) ended(now time.Time, g *group, index int, st offers.Status) 
 	switch {
 	case stopping && st.State != offers.Finished:
 		in.Phase = Halted
-	case st.State == offers.Dropped:
+	case st.State == offers.Dropped, st.Reason == offers.ReasonPortTaken && g.work.Resources.AnyPorts > 0:
 		s.dropped(now, g, index, st)
 		return
 	case g.run.service():
@@ -120,8 +120,9 @@ func (in *Instance) after(now time.Time) string {
 	return "elsewhere"
 }
 
-// dropped lets an instance run again that reached no agent, after a pause
-// that grows: it did nothing wrong, and somebody did.
+// dropped lets an instance run again that reached no agent, or got a port that
+// a program of others on the host uses, after a pause that grows: it did
+// nothing wrong, and somebody did.
 func (s *Scheduler) dropped(now time.Time, g *group, index int, st offers.Status) {
 	in := &g.instances[index]
 	in.Drops++
@@ -132,7 +133,7 @@ func (s *Scheduler) dropped(now time.Time, g *group, index int, st offers.Status
 	}
 	s.writeInstance(g, index)
 	s.touch(g.run)
-	s.note(now, g.run.job, Event{Run: g.run.Number, Task: g.ref(index).taskID(), State: offers.Dropped, Text: why(st)})
+	s.note(now, g.run.job, Event{Run: g.run.Number, Task: g.ref(index).taskID(), State: st.State, Text: why(st)})
 }
 
 // why says in a few words how a task ended.

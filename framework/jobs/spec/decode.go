@@ -83,8 +83,8 @@ func (d *decoder) value(n ast.Node, path string, v reflect.Value) *Error {
 		return d.value(n, path, v.Elem())
 	}
 	switch {
-	case v.Type() == reflect.TypeFor[offers.Resources]():
-		return d.resources(n, path, v.Addr().Interface().(*offers.Resources))
+	case v.Type() == reflect.TypeFor[Resources]():
+		return d.resources(n, path, v.Addr().Interface().(*Resources))
 	case v.Addr().Type().Implements(decodes):
 		return d.custom(n, path, v.Addr().Interface().(json.Unmarshaler))
 	}
@@ -181,14 +181,14 @@ func (d *decoder) custom(n ast.Node, path string, v json.Unmarshaler) *Error {
 		jsonErr = v.UnmarshalJSON(text)
 	}
 	if jsonErr != nil {
-		return mistake(n, path, "%s", jsonErr)
+		return mistake(n, path, "%s", strings.TrimPrefix(jsonErr.Error(), "ports: "))
 	}
 	return nil
 }
 
 // resources reads amounts one by one, so that the mistake has its line. GPUs
 // are so common that they may stand without the section devices.
-func (d *decoder) resources(n ast.Node, path string, r *offers.Resources) *Error {
+func (d *decoder) resources(n ast.Node, path string, r *Resources) *Error {
 	if !section(n) {
 		return mistake(n, path, "it is a section of amounts, such as cpus: 2")
 	}
@@ -217,7 +217,7 @@ func (d *decoder) resources(n ast.Node, path string, r *offers.Resources) *Error
 	return nil
 }
 
-func addKind(r *offers.Resources, name string, value any) error {
+func addKind(r *Resources, name string, value any) error {
 	if name == "gpu" {
 		if n, whole := value.(uint64); whole {
 			value = map[string]any{"count": n}
@@ -228,7 +228,7 @@ func addKind(r *offers.Resources, name string, value any) error {
 	if err != nil {
 		return err
 	}
-	var one offers.Resources
+	var one Resources
 	if err := json.Unmarshal(text, &one); err != nil {
 		return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "devices: devices.gpu: "))
 	}
@@ -237,6 +237,9 @@ func addKind(r *offers.Resources, name string, value any) error {
 	}
 	if one.Ports != nil {
 		r.Ports = one.Ports
+	}
+	if one.AnyPorts > 0 {
+		r.AnyPorts, r.PortNames = one.AnyPorts, one.PortNames
 	}
 	for class, ask := range one.Devices {
 		if r.Devices == nil {

@@ -57,7 +57,7 @@ func resourceKinds() []field {
 		{Name: "mem", Tag: `doc:"memory in bytes or with a unit such as MiB"`},
 		{Name: "disk", Tag: `doc:"disk in bytes or with a unit such as GiB"`},
 		{Name: "bandwidth", Tag: `doc:"bits per second, such as 1Gbps"`},
-		{Name: "ports", Tag: `doc:"ports of the host that are this instance's alone, such as [8080, 9000-9010]"`},
+		{Name: "ports", Tag: `doc:"ports of the host that are this instance's alone: how many of any, or their names, such as [http, admin], or which, such as [8080, 9000-9010]"`},
 		{Name: "gpu", Tag: `doc:"a number of whole GPUs, or a section of count, memory and share"`},
 		{Name: "devices", Tag: `doc:"device classes, each a section of count, memory and share"`},
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,10 +59,11 @@ type Work struct {
 	Restart      Restart             `json:"restart,omitempty" doc:"when an instance of a service runs again after it ended" enum:"always,on_failure,never" default:"always"`
 	Update       Update              `json:"update,omitzero" doc:"how instances of a service are replaced by those of a new version"`
 	ReplaceAfter offers.Duration     `json:"replace_after,omitempty" doc:"how long an agent may be away before its instances run elsewhere too; the old ones are killed when it comes back" default:"until the masters give the agent up"`
-	Env          map[string]string   `json:"env,omitempty" doc:"variables; their values may hold {{index}}, {{item}}, {{count}}, {{attempt}}, {{job}}, {{run}}, {{agent}}, {{agent.id}}, {{agent.host}}, {{agent.address}}, {{port}}, {{port.1}}; {{{{ is {{"`
+	Container    *offers.Container   `json:"container,omitempty" doc:"the image it runs in, and how; only agents with docker==true are chosen, and a command may be left to the image" default:"it is a process of its host"`
+	Env          map[string]string   `json:"env,omitempty" doc:"variables; their values may hold {{index}}, {{item}}, {{count}}, {{attempt}}, {{job}}, {{run}}, {{agent}}, {{agent.id}}, {{agent.host}}, {{agent.address}}, {{port}}, {{port.1}}, {{port.NAME}}; {{{{ is {{"`
 	User         string              `json:"user,omitempty" doc:"who it runs as" default:"who the agent runs as"`
 	Dir          string              `json:"dir,omitempty" doc:"working folder below the sandbox"`
-	Resources    offers.Resources    `json:"resources,omitzero" doc:"what each instance gets, and its limits" default:"cpus: 1, mem: 128MiB"`
+	Resources    Resources           `json:"resources,omitzero" doc:"what each instance gets, and its limits" default:"cpus: 1, mem: 128MiB"`
 	Constraints  []offers.Constraint `json:"constraints,omitempty" doc:"conditions on the agent, such as rack==r1 or host~web.*, and limits, such as distinct agent or at most 2 per rack"`
 	Preferences  []offers.Preference `json:"preferences,omitempty" doc:"conditions that are wished for and not required, with a weight each"`
 	Placement    offers.Placement    `json:"placement,omitempty" doc:"strategy that chooses the agent" default:"the role's"`
@@ -190,9 +192,23 @@ func (w *Work) Item(index int) string {
 // and 128 MiB where it names none.
 func (w *Work) Asks() offers.Resources {
 	if !w.Resources.Zero() {
-		return w.Resources
+		return w.Resources.Resources
 	}
 	return offers.Resources{Amounts: offers.Amounts{offers.CPUs: 1000, offers.Mem: 128 << 20}}
+}
+
+// Wish returns what the jobs framework demands for n instances. Only agents
+// with a container engine are asked for what runs in containers: any other
+// would reject it.
+func (w *Work) Wish(id offers.DemandID, n int) offers.Demand {
+	conditions := w.Constraints
+	if w.Container != nil {
+		conditions = append(slices.Clip(conditions), offers.HasDocker())
+	}
+	return offers.Demand{
+		ID: id, Resources: w.Asks(), Count: &n, Constraints: conditions,
+		Preferences: w.Preferences, Placement: w.Placement, DevicePolicy: w.DevicePolicy,
+	}
 }
 
 // Kind returns the job's type, a batch where it names none.

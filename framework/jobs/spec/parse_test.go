@@ -79,6 +79,46 @@ func TestParseWhole(t *testing.T) {
 	}
 }
 
+const contained = `name: contained
+container:
+  image: registry.example.org:5000/web@sha256:0123
+  pull: always
+  entrypoint: [/serve, --fast]
+  network: bridge
+  mounts:
+    - {source: /srv/data, target: /data, read_only: true}
+  ports: [80, 53/udp]
+resources: {cpus: 1, ports: [8080, 8081]}
+constraints: [rack==r1]
+`
+
+// TestContainer holds that a file has all of a task's container, and that only
+// agents with an engine are asked.
+func TestContainer(t *testing.T) {
+	j, err := spec.Parse([]byte(contained), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &offers.Container{
+		Image: "registry.example.org:5000/web@sha256:0123", Pull: offers.PullAlways, Entrypoint: []string{"/serve", "--fast"}, Network: "bridge",
+		Mounts: []offers.Mount{{Source: "/srv/data", Target: "/data", ReadOnly: true}}, Ports: []offers.ContainerPort{{Port: 80}, {Port: 53, UDP: true}},
+	}
+	if !reflect.DeepEqual(j.Container, want) {
+		t.Errorf("it is %+v, want %+v", j.Container, want)
+	}
+	wish := j.Wish("d", 2)
+	if len(wish.Constraints) != 2 || wish.Constraints[1].String() != "docker==true" || len(j.Constraints) != 1 {
+		t.Errorf("asked is %v of %v", wish.Constraints, j.Constraints)
+	}
+	parsed, err := offers.ParseConstraint("docker==true")
+	if err != nil || !reflect.DeepEqual(wish.Constraints[1], parsed) {
+		t.Errorf("%v: it is %+v, and read %+v", err, wish.Constraints[1], parsed)
+	}
+	if j.Container = nil; len(j.Wish("d", 2).Constraints) != 1 {
+		t.Error("a process is asked to run where containers do")
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	const ok = "name: a\ncommand: x\n"
 	for _, c := range []struct {
@@ -125,6 +165,27 @@ func TestParseRefuses(t *testing.T) {
 		{ok + "health:\n  interval: 5s\n", "health", 3, 1, "exactly one of"},
 		{ok + "placement: clever\n", "placement", 3, 1, "clever"},
 		{ok + "artifacts: [{uri: 'ftp://x'}]\n", "artifacts[0].uri", 3, 14, "http, https or file"},
+		{ok + "container: {}\n", "container.image", 3, 1, "can't be the name"},
+		{ok + "container: alpine\n", "container", 3, 12, "section"},
+		{ok + "container: {imag: x}\n", "container", 3, 13, "did you mean image?"},
+		{ok + "container:\n  image: a b\n", "container.image", 4, 3, "can't be the name"},
+		{ok + "container: {image: x, pull: often}\n", "container.pull", 3, 23, "missing, always or never"},
+		{ok + "container: {image: x, entrypoint: [y]}\n", "container.entrypoint", 3, 23, "entrypoint and a command that is a text are both given"},
+		{ok + "container: {image: x, network: 'a b'}\n", "container.network", 3, 23, "no name of a network"},
+		{ok + "container: {image: x, ports: [80, x]}\n", "container.ports[1]", 3, 35, "no port such as 80"},
+		{ok + "container: {image: x, ports: [80]}\n", "container.ports", 3, 23, "resources.ports holds 0"},
+		{ok + "container: {image: x, ports: [80], network: host}\n", "container.ports", 3, 23, "nothing is published on the network host"},
+		{ok + "container: {image: x, mounts: [{source: y, target: /z}]}\n", "container.mounts", 3, 23, `source "y" is not an absolute path`},
+		{ok + "container: {image: x, mounts: [{source: /y, traget: /z}]}\n", "container.mounts[0]", 3, 45, "did you mean target?"},
+		{ok + "container: {image: x, mounts: [{source: /y, target: /proc}]}\n", "container.mounts", 3, 23, "the container's own"},
+		{ok + "resources: {ports: [http, https2, http]}\n", "resources.ports", 3, 20, "two ports http"},
+		{ok + "resources: {ports: [http, 8o80]}\n", "resources.ports", 3, 20, `"8o80" is neither a port nor a name`},
+		{ok + "resources: {ports: [http, 8080]}\n", "resources.ports", 3, 20, `"http" is not a port`},
+		{ok + "resources: {ports: -1}\n", "resources.ports", 3, 20, "not from 1 to 1000"},
+		{ok + "resources: {ports: 1001}\n", "resources.ports", 3, 20, "1001 is not from 1 to 1000"},
+		{ok + "resources: {ports: 2}\nenv: {A: \"{{port.2}}\"}\n", "env.A", 4, 7, "resources.ports names 2"},
+		{ok + "resources: {ports: [http]}\nenv: {A: \"{{port.htp}}\"}\n", "env.A", 4, 7, "did you mean {{port.http}}?"},
+		{ok + "resources: {ports: 1}\ncontainer: {image: x, ports: [80, 81]}\n", "container.ports", 4, 23, "resources.ports holds 1"},
 		{ok + "restart: never\n", "restart", 3, 1, "only a service has it"},
 		{ok + "type: service\nretries: 3\n", "retries", 4, 1, "only a batch has it"},
 		{ok + "type: service\nrestart: on-failure\n", "restart", 4, 1, "did you mean on_failure?"},
@@ -194,11 +255,37 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// TestChosenPorts holds that ports that the cluster chooses are asked for by
+// their number, stored with their names, and suit a health check.
+func TestChosenPorts(t *testing.T) {
+	for given, want := range map[string]string{"2": `{"ports":2}`, "[http, admin]": `{"ports":["http","admin"]}`, "[8080, '8082-8083']": `{"ports":[8080,"8082-8083"]}`} {
+		j, err := spec.Parse([]byte("name: a\ncommand: [x, '{{port.1}}']\nhealth: {http: {}}\nresources: {ports: "+given+"}\n"), ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := json.Marshal(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again spec.Job
+		if err := json.Unmarshal(stored, &again); err != nil || !reflect.DeepEqual(*j, again) {
+			t.Errorf("%s: %v; it was\n%+v and is\n%+v", given, err, *j, again)
+		}
+		if text, err := json.Marshal(again.Resources); err != nil || string(text) != want {
+			t.Errorf("%s is stored as %s (%v), want %s", given, text, err, want)
+		}
+		if n := again.Wish("d", 1).Resources.AnyPorts; (n == 2) == strings.HasPrefix(given, "[8") {
+			t.Errorf("%s asks for any %d", given, n)
+		}
+	}
+}
+
 // FuzzParse holds that whatever is read is a job that can be stored and read
 // again as the same, and that whatever is refused is refused in a sentence.
 func FuzzParse(f *testing.F) {
 	f.Add(whole)
 	f.Add("name: a\ncommand: [x]\nresources: {gpu: 1}\n")
+	f.Add("name: a\ncommand: [x, '{{port.http}}']\nresources: {ports: [http, admin]}\n")
 	f.Add("? [a]\n: b\n")
 	f.Add("a: *b\n<<: c")
 	f.Fuzz(func(t *testing.T, text string) {

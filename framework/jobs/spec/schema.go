@@ -64,12 +64,16 @@ func word() map[string]any { return types("string", "number", "boolean") }
 
 func schemaOf(t reflect.Type) map[string]any {
 	switch t {
-	case reflect.TypeFor[offers.Resources]():
+	case reflect.TypeFor[Resources]():
 		return resourcesSchema()
 	case reflect.TypeFor[offers.Duration]():
 		return types("string", "number")
 	case reflect.TypeFor[offers.Constraint]():
 		return types("string")
+	case reflect.TypeFor[offers.ContainerPort]():
+		return types("integer", "string")
+	case reflect.TypeFor[offers.Pull]():
+		return map[string]any{"enum": []any{offers.PullMissing, offers.PullAlways, offers.PullNever}}
 	case reflect.TypeFor[Command]():
 		return map[string]any{"oneOf": []any{types("string"), list(word())}}
 	case reflect.TypeFor[Each]():
@@ -106,7 +110,7 @@ func resourcesSchema() map[string]any {
 		p := amount()
 		switch f.Name {
 		case "ports":
-			p = list(types("integer", "string"))
+			p = map[string]any{"oneOf": []any{types("integer"), list(types("integer", "string"))}}
 		case "gpu":
 			p = map[string]any{"oneOf": []any{types("integer"), ask}}
 		case "devices":

@@ -53,7 +53,8 @@ func asEditor(t *testing.T, text string) any {
 func TestSchemaAgreesWithParse(t *testing.T) {
 	s := compile(t)
 	good := []string{
-		whole, "name: a\ncommand: x\n", "name: a\ncommand: [sleep, 10]\nresources: {gpu: 2, devices: {npu: {share: 0.5}}}\n",
+		whole, contained, "name: a\ncommand: x\n", "name: a\ncommand: [sleep, 10]\nresources: {gpu: 2, devices: {npu: {share: 0.5}}}\n",
+		"name: a\ncommand: x\nresources: {ports: 2}\n", "name: a\ncommand: x\nresources: {ports: [http, admin]}\n",
 		"name: a\ntype: service\ncommand: x\nrestart: never\nupdate: {max_unavailable: 2, deadline: 90}\n",
 		"name: a\ntype: cron\ncron: {schedule: '@daily', missed: one}\nsteps:\n- {name: a, command: x}\n- {name: b, after: [a], command: y}\n",
 	}
@@ -82,7 +83,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		ok + "type: bach\n", ok + "count: many\n", ok + "count: 1.5\n", ok + "each: {line: x}\n", ok + "each: 5\n", ok + "backoff: {frist: 1m}\n",
 		ok + "backoff: 5s\n", ok + "resources: {cpu: 1}\n", ok + "resources: {gpu: {mem: 1GiB}}\n", ok + "env: [A]\n", ok + "constraints: rack==r1\n",
 		ok + "health: {http: {prot: 80}}\n", ok + "artifacts: [{url: x}]\n", ok + "steps: [{command: x}]\n", ok + "update: {on_failure: roll}\n",
-		ok + "cron: {schedul: x}\n", ok + "env: {A: [1]}\n",
+		ok + "cron: {schedul: x}\n", ok + "resources: {ports: http}\n", ok + "container: {}\n", ok + "container: {image: x, pull: often}\n", ok + "container: {image: x, ports: [{}]}\n", ok + "env: {A: [1]}\n",
 	} {
 		if _, err := spec.Parse([]byte(text), t.TempDir()); err == nil {
 			t.Errorf("%q is taken", text)

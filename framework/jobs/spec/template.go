@@ -2,7 +2,7 @@ package spec
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/ringmaster-project/ringmaster/offers/spell"
@@ -48,8 +48,8 @@ func Expand(text string, value func(name string) (string, error)) (string, error
 // checkTemplate refuses names that there are not, without their values.
 func (w *Work) checkTemplate(text string) error {
 	_, err := Expand(text, func(name string) (string, error) {
-		if n, isPort := PortNamed(name); isPort {
-			if ports := len(w.Resources.Ports.Each()); n >= ports {
+		if n, isPort := w.Resources.Port(name); isPort && n >= 0 {
+			if ports := w.Resources.AnyPorts + w.Resources.Ports.Count(); n >= ports {
 				return "", fmt.Errorf("{{%s}}: resources.ports names %d", name, ports)
 			}
 			return "", nil
@@ -57,25 +57,17 @@ func (w *Work) checkTemplate(text string) error {
 		if name == "item" && w.Each == nil {
 			return "", fmt.Errorf("{{item}} needs each, a list of items")
 		}
-		for _, known := range templateNames {
-			if name == known {
-				return "", nil
-			}
+		known := slices.Clone(templateNames)
+		for _, port := range w.Resources.PortNames {
+			known = append(known, "port."+port)
 		}
-		if meant := spell.Nearest(name, templateNames); meant != "" {
+		if slices.Contains(known, name) {
+			return "", nil
+		}
+		if meant := spell.Nearest(name, known); meant != "" {
 			return "", fmt.Errorf("there is no {{%.40s}}; did you mean {{%s}}? {{{{ stands for {{", name, meant)
 		}
-		return "", fmt.Errorf("there is no {{%.40s}}; known are %s; {{{{ stands for {{", name, strings.Join(templateNames, ", "))
+		return "", fmt.Errorf("there is no {{%.40s}}; known are %s; {{{{ stands for {{", name, strings.Join(known, ", "))
 	})
 	return err
-}
-
-// PortNamed reads port, which is the first, and port.N.
-func PortNamed(name string) (n int, ok bool) {
-	if name == "port" {
-		return 0, true
-	}
-	text, ok := strings.CutPrefix(name, "port.")
-	n, err := strconv.Atoi(text)
-	return n, ok && err == nil && n >= 0
 }

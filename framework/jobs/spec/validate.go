@@ -115,7 +115,7 @@ func (p place) validate() error {
 	}
 	w := p.Work
 	switch {
-	case len(w.Command.Argv) == 0 && strings.TrimSpace(w.Command.Shell) == "":
+	case w.Container == nil && len(w.Command.Argv) == 0 && strings.TrimSpace(w.Command.Shell) == "":
 		return fail("command", "it is missing")
 	case w.Count < 0 || w.Count > MaxInstances:
 		return fail("count", "%d is not from 1 to %d", w.Count, MaxInstances)
@@ -159,25 +159,28 @@ func (p place) templates() error {
 // such as the job would send them. Their errors begin with the field, but for
 // the command, whose variables stand beside it here.
 func (p place) task() error {
+	resources := p.Asks()
+	if n := resources.AnyPorts; n > 0 { // for those that it will have
+		resources.Ports, resources.AnyPorts = offers.MakePorts(offers.PortRange{First: 1, Last: uint16(n)}), 0
+	}
 	t := offers.Task{
-		ID: "check", Resources: p.Asks(), Artifacts: p.Artifacts, Health: p.Health,
+		ID: "check", Resources: resources, Container: p.Container, Artifacts: p.Artifacts, Health: p.Health,
 		Command: &offers.Command{Argv: p.Command.Argv, Shell: p.Command.Shell, Env: p.Env, User: p.User, Dir: p.Dir},
 	}
 	err := t.Validate()
 	if err == nil {
-		one := 1
-		d := offers.Demand{ID: "check", Resources: t.Resources, Count: &one, Constraints: p.Constraints, Preferences: p.Preferences, Placement: p.Placement, DevicePolicy: p.DevicePolicy}
+		d := p.Wish("check", 1)
 		err = d.Validate()
 	}
 	if err == nil {
 		return nil
 	}
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "task check: "), `demand "check": `)
-	text = strings.NewReplacer("command.argv and command.shell", "argv and shell", "command.env:", "env:", "command.argv", "command").Replace(text)
+	text = strings.NewReplacer("entrypoint and command.shell", "entrypoint and a command that is a text", "command.argv and command.shell", "argv and shell", "command.env:", "env:", "command.argv", "command").Replace(text)
 	field, rest, found := strings.Cut(text, ": ")
 	if !found || strings.ContainsAny(field, " ") {
 		field, _, _ = strings.Cut(text, " ")
-		rest = text
+		rest = strings.TrimPrefix(text, "container.")
 	}
 	return &Error{Path: p.path(field), Message: rest}
 }

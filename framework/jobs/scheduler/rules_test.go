@@ -1,0 +1,114 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/framework/jobs/scheduler"
+	"github.com/ringmaster-project/ringmaster/framework/jobs/spec"
+	"github.com/ringmaster-project/ringmaster/offers"
+)
+
+// file submits a job, and returns it when its run is written down.
+func (tl *teller) file(text string) *scheduler.View {
+	tl.tb.Helper()
+	j, err := spec.Parse([]byte(text), ".")
+	if err != nil {
+		tl.tb.Fatal(err)
+	}
+	v, err := tl.sched.Submit(tl.now, *j)
+	if err != nil {
+		tl.tb.Fatal(err)
+	}
+	tl.take()
+	tl.sched.Written(tl.pending)
+	tl.take()
+	return v
+}
+
+// TestTaskHasAllOfTheFile: what a file says of a task is in the task.
+func TestTaskHasAllOfTheFile(t *testing.T) {
+	tl := newTeller(t)
+	tl.sched.Settled()
+	tl.file(`
+name: all
+command: [x]
+user: nobody
+dir: work
+container: {image: y}
+resources: {cpus: 0.1, ports: [80]}
+artifacts: [{uri: 'https://example.org/a'}]
+health: {tcp: {}}
+kill_grace: 7s
+max_runtime: 1h
+labels: {team: red}
+`)
+	tl.offer("all.1", "1", "a1")
+	got, err := json.Marshal(tl.sched.Take(tl.now).Accepts[0].Tasks[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"id":"all.1.0.1","name":"all","resources":{"cpus":0.1,"ports":[80]},` +
+		`"command":{"argv":["x"],"env":{"RINGMASTER_ATTEMPT":"1","RINGMASTER_COUNT":"1","RINGMASTER_INDEX":"0","RINGMASTER_JOB":"all","RINGMASTER_RUN":"1"},"user":"nobody","dir":"work"},` +
+		`"container":{"image":"y"},"artifacts":[{"uri":"https://example.org/a"}],"health":{"tcp":{}},"kill_grace":"7s","max_runtime":"1h0m0s","labels":{"team":"red"}}`
+	if string(got) != want {
+		t.Errorf("the task is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestMissedRunsAreSkipped: what was due long ago does not run now.
+func TestMissedRunsAreSkipped(t *testing.T) {
+	for away, want := range map[time.Duration]int{3*time.Hour + 30*time.Minute: 0, 3*time.Hour + 30*time.Second: 1} {
+		tl := newTeller(t)
+		tl.sched.Settled()
+		tl.file("name: c\ntype: cron\ncron: {schedule: '@hourly'}\ncommand: x\n")
+		tl.now = tl.now.Add(away)
+		tl.sched.Tick(tl.now)
+		if d, err := tl.sched.Detail("c", 0, false); err != nil || len(d.Runs) != want {
+			t.Errorf("after %s: %d runs (%v), want %d", away, len(d.Runs), err, want)
+		}
+	}
+}
+
+// TestFailuresAreForgiven: an instance of a service that ran for a minute
+// pauses as after its first failure.
+func TestFailuresAreForgiven(t *testing.T) {
+	tl := newTeller(t)
+	tl.sched.Settled()
+	tl.file("name: s\ntype: service\ncommand: x\nupdate: {max_failures: 9}\nresources: {cpus: 0.1}\n")
+	for attempt, c := range []struct{ ran, pause time.Duration }{
+		{time.Second, time.Second}, {time.Second, 2 * time.Second}, {time.Second, 4 * time.Second}, {time.Minute, time.Second}, {time.Second, 2 * time.Second},
+	} {
+		tl.offer("s.1.v1", "1", "a1")
+		tl.take()
+		began := tl.now
+		tl.now = tl.now.Add(c.ran)
+		id := offers.TaskID(fmt.Sprintf("s.1.0.%d", attempt+1))
+		tl.sched.Updated(tl.now, offers.Status{Task: id, State: offers.Failed, Started: began, Time: tl.now})
+		tl.take()
+		if pause := tl.sched.Wake().Sub(tl.now); pause != c.pause {
+			t.Errorf("after attempt %d of %s it pauses for %s, want %s", attempt+1, c.ran, pause, c.pause)
+		}
+		tl.wait([]string{c.pause.String()})
+		tl.take()
+	}
+}
+
+// TestOldRunsAreForgotten: five that have ended are remembered beside the last.
+func TestOldRunsAreForgotten(t *testing.T) {
+	tl := newTeller(t)
+	tl.sched.Settled()
+	for run := 1; run <= 8; run++ {
+		tl.file("name: b\ncommand: x\nresources: {cpus: 0.1}\n")
+		tl.offer(fmt.Sprintf("b.%d", run), "1", "a1")
+		tl.take()
+		tl.sched.Updated(tl.now, offers.Status{Task: offers.TaskID(fmt.Sprintf("b.%d.0.1", run)), State: offers.Finished, Time: tl.now})
+		tl.take()
+	}
+	d, err := tl.sched.Detail("b", 0, false)
+	if err != nil || len(d.Runs) != 6 || d.Runs[0].Number != 3 {
+		t.Errorf("%d runs are remembered (%v): %+v", len(d.Runs), err, d.Runs)
+	}
+}
