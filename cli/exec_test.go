@@ -74,10 +74,11 @@ func (s *screen) shows(text string) {
 	_, s.text, _ = strings.Cut(s.text, text)
 }
 
-// dev starts a cluster of one and a task on it, and returns its masters and the
+// devWithTask starts a cluster of one and a task on it, and returns its masters and the
 // task.
 func devWithTask(t *testing.T) (masters, task string) {
 	t.Helper()
+	needShim(t)
 	cluster := exec.Command("ringmaster", "dev", "--http", "127.0.0.1:0", "--data-dir", t.TempDir())
 	out, err := cluster.StdoutPipe()
 	if err == nil {
@@ -100,7 +101,17 @@ func devWithTask(t *testing.T) (masters, task string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return masters, strings.TrimSpace(string(id))
+	task = strings.TrimSpace(string(id))
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) { // real processes
+		seen, err := exec.Command("ringmaster", "tasks", "--masters", masters, task).Output()
+		if err == nil && strings.Contains(string(seen), "running") {
+			break
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("the task does not run: %s, %v", seen, err)
+		}
+	}
+	return masters, task
 }
 
 // TestExecTerminal: with a terminal on this end the command has one on its own,
