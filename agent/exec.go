@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
@@ -28,13 +29,16 @@ const startTime = 10 * time.Second
 type companion interface {
 	Input() io.WriteCloser
 	Outputs() map[string]io.Reader // by "stdout" and "stderr"; with a terminal stdout only
-	Resize(process.Size) error
+	Resize(record.Size) error
 	Kill() // returns at once
 	Wait() (record.Exit, error)
 	Close() // ends what still reads and writes
 }
 
-var _ companion = (*process.Command)(nil)
+var (
+	_ companion = (*process.Command)(nil)
+	_ companion = (*docker.Command)(nil)
+)
 
 // attended is a running task beside which a command is to run.
 type attended struct {
@@ -114,6 +118,15 @@ func (t *hostTask) exec(l tasks.Launch, start *wire.ExecStart) (companion, error
 	return c, nil
 }
 
+// exec runs a command inside the container.
+func (t *containerTask) exec(_ tasks.Launch, start *wire.ExecStart) (companion, error) {
+	c, err := t.Container.Exec(start.Argv, variables(terminalEnv(start.Terminal)), sizeOf(start.Terminal))
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 func terminalEnv(t *wire.ExecTerminal) map[string]string {
 	if t == nil || t.Kind == "" {
 		return nil
@@ -121,11 +134,11 @@ func terminalEnv(t *wire.ExecTerminal) map[string]string {
 	return map[string]string{"TERM": t.Kind}
 }
 
-func sizeOf(t *wire.ExecTerminal) *process.Size {
+func sizeOf(t *wire.ExecTerminal) *record.Size {
 	if t == nil {
 		return nil
 	}
-	return &process.Size{Rows: t.Rows, Columns: t.Columns}
+	return &record.Size{Rows: t.Rows, Columns: t.Columns}
 }
 
 // The codes of commands that never ran, as shells have them.

@@ -223,3 +223,47 @@ func TestExecLimit(t *testing.T) {
 		return status == 400 // it asks for no websocket
 	})
 }
+
+// TestExecutorsExec: a command runs beside a process and inside a container alike,
+// with its streams, with a terminal, and until its connection ends.
+func TestExecutorsExec(t *testing.T) {
+	eachExecutor(t, func(t *testing.T, k kind) {
+		m, dir := newMaster(t), folder(t)
+		h := run(t, config(t, dir, m))
+		l, _ := m.welcome("a1", 1)
+		task := k.task("t", "sleep=1000s")
+		task.Command.Env = map[string]string{"X": "x"}
+		l.launch(1, task)
+		l.status("t")
+		start := func(steps ...string) *wire.ExecStart { return argv(k.check(steps...).Argv...) }
+
+		c := execute(t, h, "t", start("same=X=x", "out=ready ", "copy", "err=said", "exit=7"))
+		c.until("ready ")
+		text := strings.Repeat("0123456789abcdef", 1000)
+		c.say(&wire.ExecInput{Data: []byte(text)})
+		c.say(&wire.ExecInput{End: true})
+		if exit := c.exit(); exit != (wire.ExecExit{Code: 7}) || c.said["stdout"] != "ready "+text || c.said["stderr"] != "said" {
+			t.Errorf("%+v after %.60q and %q", exit, c.said["stdout"], c.said["stderr"])
+		}
+
+		terminal := start("same=TERM=vt220", "window=31x97", "out=small ", "window=40x120", "err=large", "exit=3")
+		terminal.Terminal = &wire.ExecTerminal{Kind: "vt220", ExecResize: wire.ExecResize{Rows: 31, Columns: 97}}
+		c = execute(t, h, "t", terminal)
+		c.until("small ")
+		c.say(&wire.ExecResize{Rows: 40, Columns: 120})
+		if exit := c.exit(); exit.Code != 3 || c.said["stdout"] != "small large" {
+			t.Errorf("with a terminal: %+v after %q", exit, c.said)
+		}
+
+		c = execute(t, h, "t", start("out=ready ", "child=sleep=4721s", "sleep=4721s"))
+		c.until("ready ")
+		c.Close("enough")
+		eventually(t, "the command goes on", func() bool { return dockertest.Processes(t, "sleep=4721s") == 0 })
+
+		c = execute(t, h, "t", argv("/nosuch"))
+		exit := c.exit()
+		if engines := exit.Code == 126 && k.name == "docker"; exit.Code != 127 && !engines || !strings.Contains(exit.Message+c.said["stdout"], "nosuch") {
+			t.Errorf("what is not there ended with %+v after %q", exit, c.said)
+		}
+	})
+}

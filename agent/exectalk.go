@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -163,7 +162,7 @@ func (t *talk) obey(c companion, m wire.Message) error {
 	case *wire.ExecTaken:
 		return t.credit.Give(m.Messages)
 	case *wire.ExecResize:
-		return c.Resize(process.Size{Rows: m.Rows, Columns: m.Columns})
+		return c.Resize(record.Size{Rows: m.Rows, Columns: m.Columns})
 	case *wire.ExecInput:
 		if len(m.Data) > wire.ExecChunk {
 			return offers.Errorf(offers.TooLarge, "input: more than %d bytes at once", wire.ExecChunk)

@@ -13,7 +13,6 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
-	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // maxChecks bounds the health checks that are under way at a time. The others
@@ -103,16 +102,16 @@ func (t *hostTask) beside(l tasks.Launch, c offers.Command) (record.Spec, error)
 // check runs a check's command inside the container.
 func (t *containerTask) check(ctx context.Context, l tasks.Launch) error {
 	command := l.Task.Health.Command
-	var env []string
-	for _, k := range slices.Sorted(maps.Keys(command.Env)) {
-		env = append(env, k+"="+command.Env[k])
-	}
-	return t.Container.Beside(ctx, command.Args(), env, l.Task.Health.Patience())
+	return t.Container.Beside(ctx, command.Args(), variables(command.Env), l.Task.Health.Patience())
 }
 
-// exec refuses.
-func (t *containerTask) exec(tasks.Launch, *wire.ExecStart) (companion, error) {
-	return nil, errors.New("commands can't be run inside containers")
+// variables returns an environment as programs are given it.
+func variables(env map[string]string) []string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, k+"="+env[k])
+	}
+	return out
 }
 
 // besides returns the launch of a command that runs beside a task, with the

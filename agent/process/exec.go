@@ -18,9 +18,6 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 )
 
-// Size is that of a terminal, in characters.
-type Size struct{ Rows, Columns uint16 }
-
 // Command is a program that runs beside a task for somebody who talks to it.
 // Its methods may be called side by side; Wait is called once.
 type Command struct {
@@ -43,7 +40,7 @@ const startPatience = 10 * time.Second
 //
 // The program's session ends with it, with Kill, or with the agent. What it
 // leaves behind in other sessions ends with the task.
-func (p *Process) Exec(spec record.Spec, size *Size) (*Command, error) {
+func (p *Process) Exec(spec record.Spec, size *record.Size) (*Command, error) {
 	p.complete(&spec)
 	spec.Terminal = size != nil
 	c := &Command{shim: &exec.Cmd{
@@ -72,7 +69,7 @@ func (p *Process) Exec(spec record.Spec, size *Size) (*Command, error) {
 }
 
 // connect opens what leads to the program, and returns the shim's ends.
-func (c *Command) connect(user *record.User, size *Size) (theirs []*os.File, err error) {
+func (c *Command) connect(user *record.User, size *record.Size) (theirs []*os.File, err error) {
 	pipe := func() (r, w *os.File) {
 		if err == nil {
 			r, w, err = os.Pipe()
@@ -97,7 +94,7 @@ func (c *Command) connect(user *record.User, size *Size) (theirs []*os.File, err
 }
 
 // openTerminal makes a terminal that belongs to the task's user.
-func (c *Command) openTerminal(user *record.User, size Size) (*os.File, error) {
+func (c *Command) openTerminal(user *record.User, size record.Size) (*os.File, error) {
 	master, tty, err := pty.Open()
 	if err != nil {
 		return nil, fmt.Errorf("open a terminal: %w", err)
@@ -181,7 +178,7 @@ func (t tail) Read(p []byte) (int, error) {
 }
 
 // Resize tells the program that its terminal has another size.
-func (c *Command) Resize(s Size) error {
+func (c *Command) Resize(s record.Size) error {
 	return pty.Setsize(c.out, &pty.Winsize{Rows: s.Rows, Cols: s.Columns})
 }
 

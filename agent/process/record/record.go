@@ -78,6 +78,9 @@ type User struct {
 	Groups []uint32 `json:"groups"`
 }
 
+// Size is that of a terminal, in characters.
+type Size struct{ Rows, Columns uint16 }
+
 // Started says that the task's program runs, or why it does not. Before the
 // shim starts it, it writes one that holds nothing but itself.
 type Started struct {
