@@ -153,6 +153,21 @@ func TestExecInput(t *testing.T) {
 	}
 }
 
+// What is sent to a command that does not read it loses nothing of its end.
+func TestExecUnread(t *testing.T) {
+	h, _, _ := sleeper(t)
+	for _, start := range []*wire.ExecStart{script("exit 7"), argv("nosuch")} {
+		c := execute(t, h, "t", start)
+		for range wire.ExecWindow {
+			c.say(&wire.ExecInput{Data: make([]byte, wire.ExecChunk)})
+		}
+		if exit := c.exit(); exit.Code != 7 && exit.Code != 127 {
+			t.Errorf("%q ended with %+v", start.Argv, exit)
+		}
+		c.Close("enough")
+	}
+}
+
 // Whoever sends more than there is room for is cut off; the task is not touched.
 func TestExecBounds(t *testing.T) {
 	h, _, dir := sleeper(t)

@@ -11,6 +11,11 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
+// byeTime is how long the other end may take to leave once it was told of the
+// end. A connection that is closed while something it has sent is not read could
+// lose what it is told.
+const byeTime = 5 * time.Second
+
 // talk is one connection of somebody who runs a command. What the command
 // writes waits in its pipes until the other end has room for it, and what that
 // sends beyond the room here ends the talk: nobody holds up, or fills, more than
@@ -28,16 +33,24 @@ func (t *talk) hold(beside attended, stopped <-chan struct{}) {
 	c, exit := t.start(beside)
 	if c == nil {
 		t.send(exit)
-		t.link.Close("there is no command")
-		return
+		bye := time.AfterFunc(byeTime, func() { t.link.End("there is no command") })
+		defer bye.Stop()
+		for {
+			if _, err := t.link.Receive(); err != nil {
+				t.link.Close("there is no command")
+				return
+			}
+		}
 	}
 	var work sync.WaitGroup
 	work.Go(func() { t.hear(c) })
 	work.Go(func() { t.feed(c.Input()) })
 	t.send(t.attend(c, beside.ended, stopped))
 	c.Close()
-	t.link.Close("the command has ended")
+	bye := time.AfterFunc(byeTime, func() { t.link.End("the command has ended") })
 	work.Wait()
+	bye.Stop()
+	t.link.Close("the command has ended")
 }
 
 // start starts the command; without one it says what to answer.

@@ -126,15 +126,14 @@ func (f *fake) exec(w http.ResponseWriter, r *http.Request) {
 				return
 			case "nosuch":
 				say(&wire.ExecExit{Code: 127, Message: "there is no program nosuch"})
-				return
+				continue
 			}
 			say(&wire.ExecOutput{Stream: "stderr", Data: fmt.Appendf(nil, "%q of %s, terminal %v\n", m.Argv, r.PathValue("id"), m.Terminal != nil)})
 		case *wire.ExecInput:
 			say(&wire.ExecTaken{Messages: 1})
 			say(&wire.ExecOutput{Stream: "stdout", Data: m.Data})
 			if m.End {
-				say(&wire.ExecExit{Code: 3})
-				return
+				say(&wire.ExecExit{Code: 3}) // the client leaves then
 			}
 		}
 	}
