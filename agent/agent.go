@@ -60,6 +60,7 @@ type Agent struct {
 	registered chan struct{} // closed at the first registration
 	collect    chan struct{} // wakes the collector; one wake-up is enough
 	checking   chan struct{} // one token for each health check
+	attending  chan struct{} // one token for each command that somebody runs beside a task
 	work       sync.WaitGroup
 	keptWhole  sync.Once // the warning that logs are not kept short
 
@@ -92,7 +93,7 @@ func Open(c Config) (*Agent, error) {
 	a := &Agent{
 		config: c, log: c.Logger, attempt: wire.Attempt{Client: rand.Text()},
 		inbox: make(chan func(), 1024), stopped: make(chan struct{}), registered: make(chan struct{}),
-		collect: make(chan struct{}, 1), checking: make(chan struct{}, maxChecks), running: map[offers.TaskRef]*supervisor{},
+		collect: make(chan struct{}, 1), checking: make(chan struct{}, maxChecks), attending: make(chan struct{}, maxExecs), running: map[offers.TaskRef]*supervisor{},
 		preparing: map[offers.TaskRef]context.CancelCauseFunc{}, ended: map[offers.TaskRef]chan struct{}{}, disks: map[offers.TaskRef]int64{},
 	}
 	a.life, a.end = context.WithCancelCause(context.Background())

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/user"
@@ -154,5 +155,10 @@ func findProgram(name, dir string, env []string) (string, error) {
 			return full, nil
 		}
 	}
-	return "", fmt.Errorf("the program %.100q is not in the PATH %.300q", name, path)
+	return "", noProgram{fmt.Errorf("the program %.100q is not in the PATH %.300q", name, path)}
 }
+
+// noProgram is an error that is fs.ErrNotExist.
+type noProgram struct{ error }
+
+func (noProgram) Is(target error) bool { return target == fs.ErrNotExist }

@@ -13,6 +13,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // The executors that an agent may have.
@@ -56,6 +57,9 @@ type execution interface {
 	// check runs the command of the task's health check; a sentence says why it
 	// failed, docker.ErrAway that it could not be made.
 	check(ctx context.Context, l tasks.Launch) error
+	// exec starts a command beside the task for somebody who talks to it. A
+	// fs.ErrNotExist says that there is no such program; any error is a sentence.
+	exec(l tasks.Launch, start *wire.ExecStart) (companion, error)
 	// Settled removes what was kept for the case that the end gets lost: it
 	// is written down.
 	Settled() error

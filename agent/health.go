@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/agent/health"
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -80,26 +81,37 @@ func within(ctx context.Context, h *offers.Health) (context.Context, context.Can
 func (t *hostTask) check(ctx context.Context, l tasks.Launch) error {
 	ctx, cancel := within(ctx, l.Task.Health)
 	defer cancel()
+	spec, err := t.beside(l, *l.Task.Health.Command)
+	if err != nil {
+		return err
+	}
+	return t.Beside(ctx, spec)
+}
+
+// beside says what the shim starts beside the task.
+func (t *hostTask) beside(l tasks.Launch, c offers.Command) (record.Spec, error) {
 	who, err := accountOf(l)
 	if err != nil {
-		return err
+		return record.Spec{}, err
 	}
-	spec, err := specOf(besides(l, *l.Task.Health.Command), t.agent.ID(), who, t.agent.sandboxes.Path(l.Ref()))
-	if err != nil {
-		return err
-	}
+	spec, err := specOf(besides(l, c), t.agent.ID(), who, t.agent.sandboxes.Path(l.Ref()))
 	spec.Env = t.agent.visible(spec.Env, l)
-	return t.Beside(ctx, spec)
+	return spec, err
 }
 
 // check runs a check's command inside the container.
 func (t *containerTask) check(ctx context.Context, l tasks.Launch) error {
 	command := l.Task.Health.Command
-	var env []string
-	for _, k := range slices.Sorted(maps.Keys(command.Env)) {
-		env = append(env, k+"="+command.Env[k])
+	return t.Container.Beside(ctx, command.Args(), variables(command.Env), l.Task.Health.Patience())
+}
+
+// variables returns an environment as programs are given it.
+func variables(env map[string]string) []string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, k+"="+env[k])
 	}
-	return t.Container.Beside(ctx, command.Args(), env, l.Task.Health.Patience())
+	return out
 }
 
 // besides returns the launch of a command that runs beside a task, with the

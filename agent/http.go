@@ -48,9 +48,10 @@ func (a *Agent) serve() *http.Server {
 func (a *Agent) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/logs", a.guarded(a.serveLog))
-	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/files", a.guarded(a.serveFile))
-	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/files/{path...}", a.guarded(a.serveFile))
+	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/logs", a.guarded(door.Sandbox, a.serveLog))
+	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/files", a.guarded(door.Sandbox, a.serveFile))
+	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/files/{path...}", a.guarded(door.Sandbox, a.serveFile))
+	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/exec", a.guarded(door.Exec, a.serveExec))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, offers.Errorf(offers.BadMessage, "an agent serves no %s %.200q", r.Method, r.URL.Path))
 	})
@@ -58,14 +59,14 @@ func (a *Agent) handler() http.Handler {
 }
 
 // guarded lets in whom the door admits, to a task whose ids can name folders.
-func (a *Agent) guarded(serve func(http.ResponseWriter, *http.Request, offers.TaskRef) error) http.HandlerFunc {
+func (a *Agent) guarded(action door.Action, serve func(http.ResponseWriter, *http.Request, offers.TaskRef) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
 		ref := offers.TaskRef{Framework: offers.FrameworkID(r.PathValue("framework")), Task: offers.TaskID(r.PathValue("task"))}
 		err := door.SameOrigin(r)
 		if err == nil {
-			err = a.config.Door.Admit(a.config.Door.Who(r), door.Sandbox, ref.String())
+			err = a.config.Door.Admit(a.config.Door.Who(r), action, ref.String())
 		}
 		if err == nil && (ref.Task.Validate() != nil || offers.TaskID(ref.Framework).Validate() != nil) {
 			err = offers.Errorf(offers.BadMessage, "%.300q names no task", ref.String())
@@ -143,6 +144,12 @@ func (a *Agent) answer(w http.ResponseWriter, err error) {
 		status = http.StatusNotFound
 	case offers.BadMessage:
 		status = http.StatusBadRequest
+	case offers.TaskNotRunning:
+		status = http.StatusConflict
+	case offers.RateLimited:
+		status = http.StatusTooManyRequests
+	case offers.Unavailable:
+		status = http.StatusServiceUnavailable
 	}
 	refuse(w, status, known)
 }

@@ -32,7 +32,7 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 		OnUsageError:              wrongUsage,
 		Commands: []*cli.Command{
 			devCommand(), masterCommand(), agentCommand(), jobsCommand(),
-			runCommand(), jobCommand(), killCommand(), logsCommand(), filesCommand(),
+			runCommand(), jobCommand(), killCommand(), logsCommand(), execCommand(), filesCommand(),
 			statusCommand(), mastersCommand(), agentsCommand(), frameworksCommand(), tasksCommand(),
 			offersCommand(), ringsCommand(), rolesCommand(), explainCommand(), eventsCommand(), topCommand(),
 			roleCommand(), drainCommand(), undrainCommand(), removeCommand(), teardownCommand(),

@@ -54,7 +54,7 @@ func arrangeFlags(c *cli.Command, path string, out, rest []string) ([]string, er
 			break
 		}
 		if len(arg) < 2 || arg[0] != '-' {
-			if runsAnother(path) {
+			if runsAnother(path) || path == "ringmaster exec" && len(words) == 1 {
 				words = append(words, rest...)
 				break
 			}

@@ -80,7 +80,7 @@ func completeCommand() *cli.Command {
 
 // liveArguments is which list the argument of a command is completed from.
 var liveArguments = map[string]string{
-	"kill": "tasks", "logs": "tasks", "files": "tasks", "tasks": "tasks",
+	"kill": "tasks", "exec": "tasks", "logs": "tasks", "files": "tasks", "tasks": "tasks",
 	"agents": "agents", "drain": "agents", "undrain": "agents", "remove": "agents",
 	"frameworks": "frameworks", "teardown": "frameworks",
 	"masters remove": "masters", "leader transfer": "masters",

@@ -59,6 +59,7 @@ func newFake(tb testing.TB, token string) *fake {
 	mux.HandleFunc("GET /v1/explain", f.explain)
 	mux.HandleFunc("GET /v1/tasks/{id}/logs", f.logs)
 	mux.HandleFunc("GET /v1/tasks/{id}/files/{path...}", sandboxFile)
+	mux.HandleFunc("GET /v1/tasks/{id}/exec", f.exec)
 	mux.HandleFunc("GET /v1/events", f.events)
 	mux.HandleFunc("GET /v1/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ringmaster state\x01")) // and nothing follows
@@ -92,6 +93,49 @@ func sandboxFile(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprintf(w, `{"error":{"code":"unknown_task","message":"there is no file %s in the sandbox of task %s"}}`, path, r.PathValue("id"))
+	}
+}
+
+// exec answers a command's first word as an agent would: it is told what to run,
+// and then what comes in. "nosuch" is not
+// found, "cut" ends without an end.
+func (f *fake) exec(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.PathValue("id"), "build-8") {
+		refuse(w, http.StatusConflict, "task_not_running", "task "+r.PathValue("id")+" does not run")
+		return
+	}
+	link, err := wire.Upgrade(w, r, wire.ExecProtocol, wire.ExecOptions)
+	if err != nil {
+		return // it has been answered
+	}
+	defer link.Close("done")
+	say := func(m wire.Message) {
+		if frame, err := wire.Encode(m, ""); err == nil {
+			_ = link.Send(frame)
+		}
+	}
+	for {
+		frame, err := link.Receive()
+		if err != nil {
+			return
+		}
+		switch m, _, _ := wire.Decode(wire.FromExec, frame); m := m.(type) {
+		case *wire.ExecStart:
+			switch m.Argv[0] {
+			case "cut":
+				return
+			case "nosuch":
+				say(&wire.ExecExit{Code: 127, Message: "there is no program nosuch"})
+				continue
+			}
+			say(&wire.ExecOutput{Stream: "stderr", Data: fmt.Appendf(nil, "%q of %s, terminal %v\n", m.Argv, r.PathValue("id"), m.Terminal != nil)})
+		case *wire.ExecInput:
+			say(&wire.ExecTaken{Messages: 1})
+			say(&wire.ExecOutput{Stream: "stdout", Data: m.Data})
+			if m.End {
+				say(&wire.ExecExit{Code: 3}) // the client leaves then
+			}
+		}
 	}
 }
 

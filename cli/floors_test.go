@@ -58,6 +58,7 @@ var owners = map[string][]string{
 	"github.com/NVIDIA/go-nvml":         {"agent/discovery/nvidia"},
 	"go.etcd.io/bbolt":                  {"agent", "master"},
 	"github.com/gorilla/websocket":      {"offers/wire"},
+	"github.com/creack/pty":             {"agent"},
 	"github.com/urfave/cli/v2":          {"cli"},
 	"charm.land/bubbletea/v2":           {"cli"},
 	"github.com/goccy/go-yaml":          {"cli", "framework/jobs"},

@@ -32,7 +32,7 @@ func statusOf(code offers.Code) int {
 		return http.StatusForbidden
 	case offers.UnknownAgent, offers.UnknownFramework, offers.UnknownTask, offers.UnknownJob:
 		return http.StatusNotFound
-	case offers.TaskIDInUse, offers.VersionConflict, offers.FrameworkRemoved, offers.JobRunning:
+	case offers.TaskIDInUse, offers.TaskNotRunning, offers.VersionConflict, offers.FrameworkRemoved, offers.JobRunning:
 		return http.StatusConflict
 	case offers.TooLarge:
 		return http.StatusRequestEntityTooLarge

@@ -118,6 +118,7 @@ func (a *api) build() {
 		"GET /v1/tasks/{id}/logs":            {action: door.Sandbox, target: "id", serve: a.taskLogs},
 		"GET /v1/tasks/{id}/files":           {action: door.Sandbox, target: "id", serve: a.taskFiles},
 		"GET /v1/tasks/{id}/files/{path...}": {action: door.Sandbox, target: "id", serve: a.taskFiles},
+		"GET /v1/tasks/{id}/exec":            {action: door.Exec, target: "id", serve: a.taskExec},
 
 		"POST /v1/tasks/{id}/kill":          {action: door.Operate, target: "id", serve: a.killTask},
 		"POST /v1/agents/{id}/drain":        {action: door.Operate, target: "id", serve: a.drainAgent},

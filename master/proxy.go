@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // taskLogs streams what a task wrote, from its agent.
@@ -49,6 +50,18 @@ func (a *api) taskFiles(w http.ResponseWriter, r *http.Request) error {
 	return a.sandbox(w, r, "/files/"+path, url.Values{})
 }
 
+// taskExec passes on a connection of somebody who runs a command beside a task,
+// to the task's agent. Nothing is kept here but what a copy holds at a time: who
+// does not read holds up his own command.
+func (a *api) taskExec(w http.ResponseWriter, r *http.Request) error {
+	if err := wantUpgrade(w, r, wire.ExecProtocol); err != nil {
+		return err
+	}
+	a.sessions.Add(1)
+	defer a.sessions.Done()
+	return a.sandbox(w, r, "/exec", url.Values{})
+}
+
 // sandbox asks the agent of a task for something below its sandbox.
 func (a *api) sandbox(w http.ResponseWriter, r *http.Request, what string, query url.Values) error {
 	p, err := a.sight(r.Context())
@@ -88,24 +101,19 @@ func (a *api) proxy(at *url.URL, whose, via string) http.Handler {
 		FlushInterval: -1,
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pr.Out.URL, pr.Out.Host = at, at.Host
+			asked := pr.Out.Header // without what is between the client and this master, but for an upgrade
 			pr.Out.Header = http.Header{}
 			if at.Scheme == "https" || !a.door.Secure() { // the token never leaves TLS
 				pr.Out.Header = a.door.Header()
 			}
 			pr.Out.Header.Set("Via", via)
-			for _, name := range []string{"Range", "If-Range", "Content-Type", "Accept-Encoding"} {
-				if v := pr.In.Header.Get(name); v != "" {
-					pr.Out.Header.Set(name, v)
-				}
-			}
+			keep(pr.Out.Header, asked, "Range", "If-Range", "Content-Type", "Accept-Encoding",
+				"Connection", "Upgrade", "Sec-Websocket-Version", "Sec-Websocket-Key", "Sec-Websocket-Protocol")
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			kept := http.Header{}
-			for _, name := range []string{"Content-Type", "Content-Encoding", "Content-Length", "Content-Range", "Accept-Ranges", "Last-Modified", "Retry-After"} {
-				if v := resp.Header.Get(name); v != "" {
-					kept.Set(name, v)
-				}
-			}
+			keep(kept, resp.Header, "Content-Type", "Content-Encoding", "Content-Length", "Content-Range", "Accept-Ranges", "Last-Modified", "Retry-After",
+				"Connection", "Upgrade", "Sec-Websocket-Accept", "Sec-Websocket-Protocol")
 			resp.Header = kept
 			return nil
 		},
@@ -113,5 +121,14 @@ func (a *api) proxy(at *url.URL, whose, via string) http.Handler {
 			a.logger.Debug("a door does not answer", "whose", whose, "error", err)
 			fail(w, &statusError{http.StatusBadGateway, offers.Errorf(offers.Unavailable, "%s does not answer at %s: ask again", whose, at.Host)})
 		},
+	}
+}
+
+// keep copies the headers of those names that there are.
+func keep(to, from http.Header, names ...string) {
+	for _, name := range names {
+		if v := from.Get(name); v != "" {
+			to.Set(name, v)
+		}
 	}
 }

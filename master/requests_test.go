@@ -325,21 +325,13 @@ func TestMetricsNamePartsOfTheCluster(t *testing.T) {
 
 func TestSandboxIsPassedOnFromTheAgent(t *testing.T) {
 	var seen *http.Request
-	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := newScene(t, "secret")
+	agent := atAgent(t, s, func(w http.ResponseWriter, r *http.Request) {
 		seen = r.Clone(r.Context())
 		w.Header().Set("Set-Cookie", "a=b")
 		w.Header().Set("Content-Type", "text/plain")
 		fmt.Fprint(w, "hello")
-	}))
-	defer agent.Close()
-	s := newScene(t, "secret")
-	ag := *s.shown.State.Agent("a00001-c0de")
-	ag.Address = strings.TrimPrefix(agent.URL, "http://")
-	next, results := s.shown.State.Apply([]state.Command{{RegisterAgent: &state.RegisterAgent{Agent: ag.Agent, Time: dawn}}})
-	if results[0].Err != nil {
-		t.Fatal(results[0].Err)
-	}
-	s.shown.State = next
+	})
 	for path, want := range map[string]string{
 		"/v1/tasks/f00001:t1/logs":                             "/v1/sandbox/f00001-c0de/t1/logs?stream=stdout",
 		"/v1/tasks/t2/logs?stream=stderr&follow=true&offset=7": "/v1/sandbox/f00001-c0de/t2/logs?follow=true&offset=7&stream=stderr",

@@ -64,9 +64,8 @@ func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Lin
 		if leader.ID != a.replica.Self().ID {
 			return a.elsewhere(w, r, errNotLeader())
 		}
-		if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-			w.Header().Set("Upgrade", "websocket")
-			return &statusError{http.StatusUpgradeRequired, offers.Errorf(offers.BadMessage, "%s is a websocket of subprotocol %s", r.URL.Path, protocol)}
+		if err := wantUpgrade(w, r, protocol); err != nil {
+			return err
 		}
 		a.sessions.Add(1)
 		defer a.sessions.Done()
@@ -83,4 +82,13 @@ func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Lin
 		serve(link, visitor{a.door.Who(r), number})
 		return nil
 	}
+}
+
+// wantUpgrade refuses a request that does not ask for a websocket.
+func wantUpgrade(w http.ResponseWriter, r *http.Request, protocol string) error {
+	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		return nil
+	}
+	w.Header().Set("Upgrade", "websocket")
+	return &statusError{http.StatusUpgradeRequired, offers.Errorf(offers.BadMessage, "%s is a websocket of subprotocol %s", r.URL.Path, protocol)}
 }

@@ -22,6 +22,7 @@ const (
 	OfferGone        Code = "offer_gone"
 	MixedAgents      Code = "mixed_agents"
 	TaskIDInUse      Code = "task_id_in_use"
+	TaskNotRunning   Code = "task_not_running" // exec only
 	UnknownTask      Code = "unknown_task"
 	UnknownJob       Code = "unknown_job" // the jobs framework only
 	JobRunning       Code = "job_running" // the jobs framework only: it has to end first

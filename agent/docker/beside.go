@@ -99,7 +99,7 @@ func (c *Container) clear(ctx context.Context, args []string) error {
 	}
 	for _, id := range d.ExecIDs {
 		one, err := c.x.engine.execInspect(ctx, id)
-		if err != nil || !one.Running || !slices.Equal(one.args(), args) {
+		if err != nil || !one.Running || c.x.talking(id) || !slices.Equal(one.args(), args) {
 			continue // it has ended meanwhile, or is somebody else's
 		}
 		if err := c.slay(id); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ringmaster-project/ringmaster/agent/process/record"
 )
 
 // The engine's own words, as far as they are needed here.
@@ -80,6 +82,8 @@ type (
 	execBody struct {
 		Cmd []string
 		Env []string `json:",omitempty"`
+
+		Tty, AttachStdin, AttachStdout, AttachStderr bool `json:",omitempty"`
 	}
 	execDetails struct {
 		Running       bool
@@ -142,6 +146,11 @@ func (e *engine) execCreate(ctx context.Context, id string, body execBody) (stri
 
 func (e *engine) execStart(ctx context.Context, exec string) error {
 	return e.call(ctx, http.MethodPost, "/exec/"+exec+"/start", nil, map[string]bool{"Detach": true}, nil)
+}
+
+func (e *engine) execResize(ctx context.Context, exec string, s record.Size) error {
+	query := url.Values{"h": {strconv.Itoa(int(s.Rows))}, "w": {strconv.Itoa(int(s.Columns))}}
+	return e.call(ctx, http.MethodPost, "/exec/"+exec+"/resize", query, nil, nil)
 }
 
 func (e *engine) execInspect(ctx context.Context, exec string) (d execDetails, err error) {

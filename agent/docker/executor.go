@@ -56,8 +56,9 @@ type Executor struct {
 	turns  chan struct{} // one token for each container that is being created or started
 	log    hclog.Logger
 
-	mu   sync.Mutex
-	left map[leftover]time.Time // since when the engine answers that there is none; see Tidy
+	mu    sync.Mutex
+	left  map[leftover]time.Time // since when the engine answers that there is none; see Tidy
+	talks map[string]bool        // commands that somebody talks to, by the engine's ids
 }
 
 // New returns an executor. Nothing is asked of the engine yet.
@@ -77,7 +78,7 @@ func New(c Config) *Executor {
 	if c.Kernel == "" {
 		c.Kernel = DefaultKernelLog
 	}
-	return &Executor{specs: c.Specs, kernel: c.Kernel, look: c.Look, engine: newEngine(c.Socket), owner: c.Owner, turns: make(chan struct{}, c.Most), log: c.Logger, left: map[leftover]time.Time{}}
+	return &Executor{specs: c.Specs, kernel: c.Kernel, look: c.Look, engine: newEngine(c.Socket), owner: c.Owner, turns: make(chan struct{}, c.Most), log: c.Logger, left: map[leftover]time.Time{}, talks: map[string]bool{}}
 }
 
 // Answers returns nil when an engine listens that can be spoken to.

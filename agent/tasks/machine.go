@@ -141,6 +141,15 @@ func (m *Machine) Progress(ref offers.TaskRef) (Progress, bool) {
 	return t.Progress, true
 }
 
+// Running returns the launch of a task that runs and was not told to end.
+func (m *Machine) Running(ref offers.TaskRef) (Launch, bool) {
+	t, ok := m.tasks[ref]
+	if !ok || t.State != offers.Running {
+		return Launch{}, false
+	}
+	return t.Launch, true
+}
+
 // Living returns the tasks that have not ended, in the order of their names.
 func (m *Machine) Living() []offers.TaskRef {
 	var refs []offers.TaskRef

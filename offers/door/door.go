@@ -55,6 +55,7 @@ const (
 	Agent     Action = "agent."     // prefix, see above
 	Peer      Action = "peer"       // speak as a master of this cluster
 	Sandbox   Action = "sandbox"    // read a task's files from its agent
+	Exec      Action = "exec"       // run a command beside a task
 )
 
 // Principal is who asks. The zero value is somebody unknown.

@@ -42,6 +42,7 @@ var (
 
 // Options of a connection.
 type Options struct {
+	Message int64         // bytes of one message that is received; 0 means MaxMessage
 	Queue   int           // frames that may wait to be sent; 0 means 262,144
 	Bytes   int           // of the frames that may wait to be sent; 0 means 32 MiB
 	Ping    time.Duration // how often a websocket ping is sent; 0 means 5 s, or a third of Silence
@@ -49,6 +50,9 @@ type Options struct {
 }
 
 func (o Options) filled() Options {
+	if o.Message == 0 {
+		o.Message = MaxMessage
+	}
 	if o.Queue == 0 {
 		o.Queue = 1 << 18
 	}
@@ -181,7 +185,7 @@ func reasonIn(body io.Reader) string {
 func newConn(ws *websocket.Conn, opts Options) *Conn {
 	c := &Conn{ws: ws, opts: opts.filled(), stop: make(chan struct{}), ended: make(chan struct{})}
 	c.out = newBacklog(c.opts)
-	ws.SetReadLimit(MaxMessage)
+	ws.SetReadLimit(c.opts.Message)
 	c.heard()
 	ws.SetPongHandler(func(string) error { c.heard(); return nil })
 	answer := ws.PingHandler()

@@ -9,5 +9,9 @@
 // library and owns two goroutines for each connection, which [Conn.Close]
 // waits for.
 //
-// Version history: ringmaster.v1 and ringmaster.agent.v1, the first.
+// Somebody who runs a command beside a task talks to the task's agent
+// ([ExecProtocol]); masters pass that on unread.
+//
+// Version history: ringmaster.v1, ringmaster.agent.v1 and ringmaster.exec.v1, the
+// first.
 package wire

@@ -8,10 +8,11 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// The subprotocols, one for each path below.
+// The subprotocols, the first two for the paths below.
 const (
 	FrameworkProtocol = "ringmaster.v1"
 	AgentProtocol     = "ringmaster.agent.v1"
+	ExecProtocol      = "ringmaster.exec.v1" // below a task's path
 	FrameworkPath     = "/v1/framework"
 	AgentPath         = "/v1/agent"
 )

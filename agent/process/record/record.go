@@ -12,7 +12,7 @@ import (
 
 // Version is what an agent and its shim must have in common, the last argument
 // of a shim: one of another build might do its part of the isolation to the host.
-const Version = "2"
+const Version = "3"
 
 // The files of one task's folder.
 const (
@@ -29,8 +29,14 @@ const NoRoom = 28
 // the program does, or with NotStarted if that can't be started. Given Try it
 // isolates itself as its gate says and ends: with 0 where that works, or with
 // what does not on its standard error.
+//
+// Given Exec it starts a program beside a task for somebody who talks to it: with
+// the files that it was given itself, as the first of a session. It answers with
+// a Started and an Exit. Its gate stays open meanwhile: when that is closed,
+// whoever talked is gone, and the session is killed.
 const (
 	Beside     = "--beside"
+	Exec       = "--exec"
 	Try        = "--try"
 	NotStarted = 126
 )
@@ -59,6 +65,8 @@ type Spec struct {
 	Joined []string `json:"joined"`          // files that the task's parent writes 0 to, to be in version 1 cgroups
 	OOM    string   `json:"oom,omitempty"`   // file with a line "oom_kill N"
 
+	Terminal bool `json:"terminal,omitempty"` // with Exec: what it was given is a terminal, and becomes the session's
+
 	Shim      Identity  `json:"shim"` // who the shim is; in a namespace of its own it can't tell
 	Isolation Isolation `json:"isolation"`
 }
@@ -70,12 +78,16 @@ type User struct {
 	Groups []uint32 `json:"groups"`
 }
 
+// Size is that of a terminal, in characters.
+type Size struct{ Rows, Columns uint16 }
+
 // Started says that the task's program runs, or why it does not. Before the
 // shim starts it, it writes one that holds nothing but itself.
 type Started struct {
 	Shim  Identity `json:"shim"`
 	Task  Identity `json:"task"`
 	Error string   `json:"error,omitempty"`
+	None  bool     `json:"none,omitempty"` // with Error: there is no such program
 }
 
 // Exit is how a task ended. Exactly one of Never, Error, Signal and (with all

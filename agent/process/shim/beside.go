@@ -18,14 +18,7 @@ func accompany() int {
 		return record.NotStarted
 	}
 	prefer(taskScore)
-	files := []uintptr{0, 1, 2}
-	attr := &syscall.ProcAttr{Dir: spec.Dir, Env: spec.Env, Files: files, Sys: &syscall.SysProcAttr{}}
-	done, err := intoGroup(attr.Sys, spec.Group)
-	if err != nil {
-		return record.NotStarted
-	}
-	defer done()
-	pid, err := run(&spec, attr, func(*record.Isolation) error { return enter(spec.Shim) })
+	pid, err := startBeside(&spec, &syscall.SysProcAttr{})
 	if err != nil {
 		return record.NotStarted
 	}
@@ -42,4 +35,16 @@ func accompany() int {
 			return status.ExitStatus()
 		}
 	}
+}
+
+// startBeside starts a program with this one's files where the task of the
+// specification's shim is.
+func startBeside(spec *record.Spec, sys *syscall.SysProcAttr) (int, error) {
+	attr := &syscall.ProcAttr{Dir: spec.Dir, Env: spec.Env, Files: []uintptr{0, 1, 2}, Sys: sys}
+	done, err := intoGroup(sys, spec.Group)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return run(spec, attr, func(*record.Isolation) error { return enter(spec.Shim) })
 }

@@ -28,6 +28,8 @@ func main() {
 	switch os.Args[1] {
 	case record.Beside:
 		os.Exit(accompany())
+	case record.Exec:
+		os.Exit(attend())
 	case record.Try:
 		os.Exit(try())
 	}
@@ -110,7 +112,7 @@ func leave(dir string, exit record.Exit) error {
 	}
 }
 
-// gate waits for the specification.
+// gate waits for the specification, and for nothing to follow it.
 func gate() (record.Spec, bool) {
 	f := os.NewFile(record.GateFD, "gate")
 	defer f.Close()

@@ -34,14 +34,20 @@ func wait(pid int, orders <-chan os.Signal) record.Exit {
 			return record.Exit{Error: "wait: " + err.Error(), Time: time.Now().UTC()}
 		}
 		if status, ended := t.reap(); ended {
-			exit := record.Exit{Code: status.ExitStatus(), Time: time.Now().UTC()}
-			if status.Signaled() {
-				exit.Code, exit.Signal = 0, unix.SignalName(status.Signal())
-			}
+			exit := exitOf(status)
 			clear()
 			return exit
 		}
 	}
+}
+
+// exitOf tells how a program has just ended.
+func exitOf(status unix.WaitStatus) record.Exit {
+	exit := record.Exit{Code: status.ExitStatus(), Time: time.Now().UTC()}
+	if status.Signaled() {
+		exit.Code, exit.Signal = 0, unix.SignalName(status.Signal())
+	}
+	return exit
 }
 
 // reap takes one ended child away and reports whether it was the task. The

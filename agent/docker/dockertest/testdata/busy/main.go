@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -46,6 +49,20 @@ func do(verb, value string) error {
 			if _, err := os.Stdout.Write([]byte{byte(n), byte(n >> 8), 0xff, 0}); err != nil {
 				return err
 			}
+		}
+	case "copy": // standard input, to its end
+		_, err := io.Copy(os.Stdout, os.Stdin)
+		return err
+	case "window": // its size, once it is wanted
+		for {
+			size, err := unix.IoctlGetWinsize(0, unix.TIOCGWINSZ)
+			if err != nil {
+				return err
+			}
+			if fmt.Sprintf("%dx%d", size.Row, size.Col) == value {
+				return nil
+			}
+			time.Sleep(10 * time.Millisecond)
 		}
 	case "exit":
 		os.Exit(number(value))
