@@ -147,7 +147,7 @@ damage: ## damage 1,000 files of agents and masters in each of many ways
 bench: shim ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)
 
-LOAD ?= --agents 1000 --frameworks 10 --tasks 20000
+LOAD ?= --agents 1000 --frameworks 10 --tasks 100000
 
 .PHONY: load
 load: build ## measure a whole load on masters of its own (LOAD=flags of bench run)
