@@ -147,6 +147,12 @@ damage: ## damage 1,000 files of agents and masters in each of many ways
 bench: shim ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)
 
+LOAD ?= --agents 1000 --frameworks 10 --tasks 100000
+
+.PHONY: load
+load: build ## measure a whole load on masters of its own (LOAD=flags of bench run)
+	bin/ringmaster bench run $(LOAD)
+
 .PHONY: cover
 cover: shim ## measure what the tests cover, into bin/cover.out
 	@mkdir -p bin

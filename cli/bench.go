@@ -12,8 +12,10 @@ import (
 func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "bench", Category: otherGroup, Usage: "put load on a cluster",
-		Description: examples("ringmaster bench agents --count 1000"),
-		Subcommands: []*cli.Command{benchAgentsCommand()},
+		Description: examples(
+			"ringmaster bench agents --count 1000",
+			"ringmaster bench run --agents 1000 --frameworks 10 --tasks 100000"),
+		Subcommands: []*cli.Command{benchAgentsCommand(), benchRunCommand()},
 	}
 }
 

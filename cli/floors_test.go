@@ -43,6 +43,7 @@ var floors = map[string]float64{
 	"master":            3,
 	"cli/chaos":         5,
 	"cli/linear":        3.5,
+	"cli/load":          4,
 	"cli/sim":           4,
 	"cli":               5,
 	"cli/ringmaster":    6,

@@ -23,6 +23,9 @@ import (
 // are likely to end before.
 const MaxAgents = 100_000
 
+// Host is what every one of them says to run on.
+const Host = "simulated"
+
 // Config of a fleet.
 type Config struct {
 	Count     int           // of agents, 1 to MaxAgents
@@ -73,7 +76,7 @@ func Open(c Config) (*Fleet, error) {
 	for range min(c.Count, runtime.GOMAXPROCS(0)) {
 		f.shards = append(f.shards, newShard())
 	}
-	self := offers.Agent{Host: "simulated", Total: declared.Only(), Version: c.Version, Started: time.Now().UTC()}
+	self := offers.Agent{Host: Host, Total: declared.Only(), Version: c.Version, Started: time.Now().UTC()}
 	for i := range c.Count {
 		self.Name = c.Name + "-" + strconv.Itoa(i+1)
 		f.agents = append(f.agents, newAgent(f, f.shards[i%len(f.shards)], self))

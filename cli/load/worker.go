@@ -1,0 +1,219 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ringmaster-project/ringmaster/framework"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
+
+const (
+	// standing is how many demands of one framework stand at the same time.
+	standing = 1000
+	// refusal hides a declined agent for longer than any load runs.
+	refusal = 24 * time.Hour
+)
+
+// worker is one framework, owned by the goroutine that runs it.
+type worker struct {
+	client      *framework.Client
+	work        Work
+	constraints []offers.Constraint
+
+	begin    time.Time
+	launched int // tasks t0, t1, ...
+	finished int
+
+	// What happened, by the numbers of jobs (demands j0, j1, ...) and tasks.
+	left     []int // tasks of a job that are not launched
+	demands  []DemandTimes
+	tasks    []TaskTimes
+	declined []time.Duration
+}
+
+func newWorker(client *framework.Client, w Work, constraints []offers.Constraint) *worker {
+	out := &worker{client: client, work: w, constraints: constraints}
+	for _, j := range w.Jobs {
+		out.left = append(out.left, j.Tasks)
+	}
+	out.tasks = make([]TaskTimes, Plan{w}.Tasks())
+	return out
+}
+
+func (w *worker) run(ctx context.Context, begin time.Time) error {
+	w.begin = begin
+	if err := w.demand(standing); err != nil {
+		return err
+	}
+	for w.finished < len(w.tasks) || len(w.declined) < w.work.Declines {
+		e, err := w.client.Next(ctx)
+		if err == nil {
+			err = w.event(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// now is never 0, which stands for never.
+func (w *worker) now() time.Duration { return max(1, time.Since(w.begin)) }
+
+// demand states the next n demands, or as many as there are.
+func (w *worker) demand(n int) error {
+	var ds []offers.Demand
+	first := len(w.demands)
+	for i := first; i < min(first+n, len(w.work.Jobs)); i++ {
+		d := offers.Demand{ID: offers.DemandID(fmt.Sprintf("j%d", i)), Resources: w.work.Jobs[i].Unit, Constraints: w.constraints}
+		if count := w.work.Jobs[i].Tasks; count > 0 {
+			d.Count = &count
+		}
+		ds = append(ds, d)
+	}
+	if len(ds) == 0 {
+		return nil
+	}
+	stated := w.now()
+	for range ds {
+		w.demands = append(w.demands, DemandTimes{Stated: stated})
+	}
+	return w.client.Demand(ds...)
+}
+
+func (w *worker) event(e framework.Event) error {
+	switch e := e.(type) {
+	case framework.Offered:
+		return w.offered(e.Offers)
+	case framework.Accepted:
+		now := w.now()
+		for _, id := range e.Tasks {
+			t, err := w.task(id)
+			if err != nil {
+				return err
+			}
+			t.Accepted = now
+		}
+	case framework.Updated:
+		return w.updated(e)
+	case framework.Waits:
+		return fmt.Errorf("no agent can ever meet a demand of the load: %s", e.Why)
+	case framework.Refused:
+		return fmt.Errorf("the masters refuse the load: %w", e.Err)
+	}
+	return nil
+}
+
+// task returns the times of one of our tasks.
+func (w *worker) task(id offers.TaskID) (*TaskTimes, error) {
+	n, err := number(string(id), "t", w.launched)
+	if err != nil {
+		return nil, err
+	}
+	return &w.tasks[n], nil
+}
+
+// number of an id that we gave, one of so many of a letter.
+func number(id, letter string, of int) (int, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(id, letter))
+	if err != nil || n < 0 || n >= of {
+		return 0, fmt.Errorf("the masters name %q, which the load never did", id)
+	}
+	return n, nil
+}
+
+func (w *worker) offered(all []wire.Offer) error {
+	now, met := w.now(), 0
+	for i := range all {
+		o := &all[i]
+		job, err := number(string(o.DemandID), "j", len(w.demands))
+		if err != nil {
+			return err
+		}
+		if d := &w.demands[job]; d.Offered == 0 {
+			d.Offered = now
+		}
+		if w.work.Declines > 0 {
+			w.decline(o.ID)
+			continue
+		}
+		done, err := w.accept(o, job)
+		if err != nil {
+			return err
+		}
+		if done {
+			met++
+		}
+	}
+	return w.demand(met)
+}
+
+func (w *worker) decline(id offers.OfferID) {
+	if len(w.declined) < w.work.Declines {
+		w.client.Decline(refusal, id)
+		w.declined = append(w.declined, w.now())
+	}
+}
+
+// accept launches what fits into an offer, and reports whether its job is
+// launched as a whole now.
+func (w *worker) accept(o *wire.Offer, job int) (last bool, err error) {
+	unit := w.work.Jobs[job].Unit
+	n := min(framework.Units(o.Resources, unit), w.left[job])
+	if w.work.PerOffer > 0 {
+		n = min(n, w.work.PerOffer)
+	}
+	if n == 0 { // it crossed our last accept
+		w.client.Decline(0, o.ID)
+		return false, nil
+	}
+	tasks := make([]offers.Task, n)
+	now := w.now()
+	for i := range tasks {
+		at := w.launched + i
+		tasks[i] = offers.Task{ID: offers.TaskID(fmt.Sprintf("t%d", at)), Name: "load", Resources: unit, Command: nothing}
+		w.tasks[at].Accept = now
+	}
+	err = w.client.Accept([]offers.OfferID{o.ID}, tasks...)
+	if errors.Is(err, &offers.Error{Code: offers.OfferGone}) {
+		return false, nil // another will come for what is left
+	}
+	if err != nil {
+		return false, err
+	}
+	w.launched += n
+	w.left[job] -= n
+	return w.left[job] == 0, nil
+}
+
+// nothing is what tasks run: simulated agents don't look at it.
+var nothing = &offers.Command{Argv: []string{"true"}}
+
+func (w *worker) updated(u framework.Updated) error {
+	now := w.now()
+	t, err := w.task(u.Status.Task)
+	if err != nil {
+		return err
+	}
+	switch s := u.Status; {
+	case s.State == offers.Running:
+		if t.Running == 0 {
+			t.Running = now
+		}
+	case s.State == offers.Finished:
+		if t.Finished == 0 {
+			t.Finished = now
+			w.finished++
+		}
+	case s.State.Terminal():
+		return fmt.Errorf("task %s is %s (%s) and should have finished: %s", s.Task, s.State, s.Reason, s.Message)
+	}
+	w.client.Acknowledge(u)
+	return nil
+}
