@@ -128,11 +128,11 @@ func (g *Group) Delete() error {
 	return failed
 }
 
-// remove tries for about a second: the kernel takes a moment to let go of
-// processes that have been reaped.
+// remove tries for about four seconds: the kernel takes a moment to let go of
+// processes that have been reaped, and one that is held to a quota dies slowly.
 func remove(folder string) error {
 	var err error
-	for wait := time.Millisecond; wait < time.Second; wait *= 2 {
+	for wait := time.Millisecond; wait < 4*time.Second; wait *= 2 {
 		err = os.Remove(folder)
 		if err == nil || errors.Is(err, os.ErrNotExist) {
 			return nil
