@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -9,12 +10,21 @@ import (
 )
 
 // TestDocker runs the command lines of testdata/docker, with an image in $IMAGE
-// whose one program takes steps (see dockertest).
+// whose one program takes steps (see dockertest). One script follows another,
+// since each looks in the end for containers that were left.
 func TestDocker(t *testing.T) {
 	needShim(t)
 	image := dockertest.Open(t).Image("ringmaster-cli")
-	testscript.Run(t, testscript.Params{
-		Dir:   "testdata/docker",
-		Setup: func(env *testscript.Env) error { env.Setenv("IMAGE", image); return nil },
-	})
+	scripts, err := filepath.Glob("testdata/docker/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("scripts %q: %v", scripts, err)
+	}
+	for _, script := range scripts {
+		t.Run("", func(t *testing.T) {
+			testscript.Run(t, testscript.Params{
+				Files: []string{script},
+				Setup: func(env *testscript.Env) error { env.Setenv("IMAGE", image); return nil },
+			})
+		})
+	}
 }

@@ -54,7 +54,7 @@ func TestWhyNoRoom(t *testing.T) {
 		`{"agents": 1, "reasons": [{"code": "constraint", "what": "rack==r1", "agents": 1}]}`:                                                                     "1 of 1 agent: not rack==r1",
 		`{"agents": 1, "reasons": [{"code": "devices", "what": "gpu", "agents": 1}]}`:                                                                             "1 of 1 agent: has not the gpu free that are asked together",
 		`{"agents": 1, "reasons": [{"code": "limit", "what": "distinct agent", "agents": 1}]}`:                                                                    "1 of 1 agent: distinct agent is reached there",
-		`{"agents": 1, "reasons": [{"code": "ports", "agents": 1}]}`:                                                                                              "1 of 1 agent: has not all the ports free",
+		`{"agents": 1, "reasons": [{"code": "ports", "agents": 1}]}`:                                                                                              "1 of 1 agent: has not the ports free that are asked",
 		`{"agents": 1, "reasons": [{"code": "quota", "agents": 1}]}`:                                                                                              "1 of 1 agent: a quota, or what is guaranteed to other roles, stands against it; see ringmaster roles",
 		`{"agents": 1, "reasons": [{"code": "refused", "agents": 1}]}`:                                                                                            "1 of 1 agent: its framework declined it lately",
 		`{"agents": 1, "reasons": [{"code": "of", "what": "later", "agents": 1}]}`:                                                                                "1 of 1 agent: of later",
