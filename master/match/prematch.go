@@ -208,10 +208,12 @@ func (m *Matcher) foreseeable(d *demand, by *placer) bool {
 	if !d.single() || !d.list.stale(&m.prematch) {
 		return false
 	}
-	m.compile(d)
-	if d.tied {
-		d.epoch = 0 // to be compiled by what is free when its turn comes
-		return false
+	if d.epoch != m.epoch {
+		m.compile(d)
+		if d.tied {
+			d.epoch = 0 // to be compiled by what is free when its turn comes
+			return false
+		}
 	}
 	return d.placer == by && d.column >= 0
 }

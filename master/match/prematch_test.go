@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -104,4 +105,23 @@ func told(list []*offers.Offer) []string {
 		out = append(out, fmt.Sprint(o.ID, " ", o.Framework, " ", o.Demand, " ", o.Agent, " ", o.Units, " ", o.Held, " ", o.Ring))
 	}
 	return out
+}
+
+// TestPrematchKeepsATieDecided: which of two kinds that weigh the same a demand
+// is looked up by is decided when its first turn comes; looking ahead to a later
+// one does not decide it anew.
+func TestPrematchKeepsATieDecided(t *testing.T) {
+	for workers := range 2 {
+		b := newBench(t, Config{Placement: offers.LeastRequested, Prematch: atOnce(workers)})
+		b.agent("a", `{"cpus":1,"mem":3,"devices":{"gpu":{"ids":["x"],"capacity":[8]}}}`)
+		f := b.framework("f", "default")
+		b.demand(f, `{"id":"first","count":1,"resources":{"mem":1}}`)
+		b.demand(f, `{"id":"tied","count":1,"resources":{"cpus":1,"mem":3}}`)
+		o := b.offered()[0]
+		b.Decline(f, []offers.OfferID{o.ID}, 5*time.Second, b.now)
+		b.demand(f, `{"id":"last","count":1,"resources":{"devices":{"gpu":{"memory":8}}}}`)
+		if got := told(b.offered()); len(got) == 0 || !strings.Contains(got[0], "tied") || !strings.HasSuffix(got[0], "{mem 1}") {
+			t.Errorf("%d pre-matchers: offered are %q", workers, got)
+		}
+	}
 }
