@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -102,16 +103,33 @@ func devWithTask(t *testing.T) (masters, task string) {
 		t.Fatal(err)
 	}
 	task = strings.TrimSpace(string(id))
-	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) { // real processes
-		seen, err := exec.Command("ringmaster", "tasks", "--masters", masters, task).Output()
-		if err == nil && strings.Contains(string(seen), "running") {
-			break
-		}
-		if time.Since(began) > 30*time.Second {
-			t.Fatalf("the task does not run: %s, %v", seen, err)
-		}
-	}
+	awaitRunning(t, masters, task)
 	return masters, task
+}
+
+// awaitRunning watches a task, as a person would, until it runs.
+func awaitRunning(t *testing.T, masters, task string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	watch := exec.CommandContext(ctx, "ringmaster", "tasks", "--watch", "--masters", masters, task)
+	out, err := watch.StdoutPipe()
+	if err == nil {
+		err = watch.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := bufio.NewScanner(out)
+	running := false
+	for !running && seen.Scan() {
+		running = strings.Contains(seen.Text(), "running")
+	}
+	cancel()
+	_ = watch.Wait() // it was told to end
+	if !running {
+		t.Fatalf("the task %s does not run", task)
+	}
 }
 
 // TestExecTerminal: with a terminal on this end the command has one on its own,
