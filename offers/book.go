@@ -6,20 +6,21 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 )
 
 // Book is the life of the outstanding offers of one leader in one term. It
 // lives only while leading. Not safe for concurrent use.
 //
-// Invariant: an offer is in byID, in its agent's set, in its framework's set
-// and in the heap, or in none of them.
+// Invariant: an offer is in byID, in its agent's list, in its framework's list
+// and in the heap, or in none of them. Both lists are in order of issue.
 type Book struct {
 	suffix      string // of offers' ids
 	issued      uint64
 	byID        map[OfferID]*Offer
-	byAgent     map[AgentID]map[OfferID]*Offer
-	byFramework map[FrameworkID]map[OfferID]*Offer
+	byAgent     map[AgentID]list
+	byFramework map[FrameworkID]list
 	expiring    expiryHeap
 }
 
@@ -37,8 +38,8 @@ func NewBookAgain(term, before uint64) *Book {
 	return &Book{
 		suffix:      suffix,
 		byID:        map[OfferID]*Offer{},
-		byAgent:     map[AgentID]map[OfferID]*Offer{},
-		byFramework: map[FrameworkID]map[OfferID]*Offer{},
+		byAgent:     map[AgentID]list{},
+		byFramework: map[FrameworkID]list{},
 	}
 }
 
@@ -46,10 +47,10 @@ func NewBookAgain(term, before uint64) *Book {
 func (b *Book) Issue(o *Offer) *Offer {
 	b.issued++
 	o.issued = b.issued
-	o.ID = OfferID(fmt.Sprintf("o%d%s", b.issued, b.suffix))
+	o.ID = OfferID("o" + strconv.FormatUint(b.issued, 10) + b.suffix)
 	b.byID[o.ID] = o
-	enter(b.byAgent, o.Agent, o)
-	enter(b.byFramework, o.Framework, o)
+	enter(b.byAgent, o.Agent, o, alongAgent)
+	enter(b.byFramework, o.Framework, o, alongFramework)
 	heap.Push(&b.expiring, o)
 	return o
 }
@@ -95,19 +96,23 @@ func (b *Book) Consume(framework FrameworkID, ids []OfferID) (ended []*Offer, er
 // End removes one outstanding offer.
 func (b *Book) End(o *Offer) {
 	delete(b.byID, o.ID)
-	leave(b.byAgent, o.Agent, o.ID)
-	leave(b.byFramework, o.Framework, o.ID)
+	leave(b.byAgent, o.Agent, o, alongAgent)
+	leave(b.byFramework, o.Framework, o, alongFramework)
 	heap.Remove(&b.expiring, o.heaped)
 }
 
 // OfAgent returns the agent's outstanding offers, eldest first.
-func (b *Book) OfAgent(id AgentID) []*Offer { return inOrder(b.byAgent[id]) }
+func (b *Book) OfAgent(id AgentID) []*Offer { return b.byAgent[id].all(alongAgent) }
 
 // OfFramework returns the framework's outstanding offers, eldest first.
-func (b *Book) OfFramework(id FrameworkID) []*Offer { return inOrder(b.byFramework[id]) }
+func (b *Book) OfFramework(id FrameworkID) []*Offer {
+	return b.byFramework[id].all(alongFramework)
+}
 
 // All returns every outstanding offer, eldest first.
-func (b *Book) All() []*Offer { return inOrder(b.byID) }
+func (b *Book) All() []*Offer {
+	return slices.SortedFunc(maps.Values(b.byID), func(a, b *Offer) int { return cmp.Compare(a.issued, b.issued) })
+}
 
 // NextExpiry returns when the next offer expires, and whether there is one.
 func (b *Book) NextExpiry() (time.Time, bool) {
@@ -126,26 +131,6 @@ func (b *Book) Expired(now time.Time) []*Offer {
 		ended = append(ended, o)
 	}
 	return ended
-}
-
-func enter[K comparable](sets map[K]map[OfferID]*Offer, key K, o *Offer) {
-	set := sets[key]
-	if set == nil {
-		set = map[OfferID]*Offer{}
-		sets[key] = set
-	}
-	set[o.ID] = o
-}
-
-func leave[K comparable](sets map[K]map[OfferID]*Offer, key K, id OfferID) {
-	delete(sets[key], id)
-	if len(sets[key]) == 0 {
-		delete(sets, key)
-	}
-}
-
-func inOrder(set map[OfferID]*Offer) []*Offer {
-	return slices.SortedFunc(maps.Values(set), func(a, b *Offer) int { return cmp.Compare(a.issued, b.issued) })
 }
 
 // expiryHeap orders offers by expiry, then by issue.

@@ -15,8 +15,10 @@ type Offer struct {
 	Ring      RingRef
 	Expires   time.Time
 
-	issued uint64 // order of issue
-	heaped int    // position in the book's heap
+	issued      uint64 // order of issue
+	heaped      int    // position in the book's heap
+	ofAgent     link
+	ofFramework link
 }
 
 // Whole reports whether the offer is all that was free on the agent.

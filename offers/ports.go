@@ -23,11 +23,7 @@ func MakePorts(ranges ...PortRange) Ports {
 	slices.SortFunc(in, func(a, b PortRange) int { return cmp.Compare(a.First, b.First) })
 	var out Ports
 	for _, r := range in {
-		if n := len(out); n > 0 && int(r.First) <= int(out[n-1].Last)+1 {
-			out[n-1].Last = max(out[n-1].Last, r.Last)
-			continue
-		}
-		out = append(out, r)
+		out = out.with(r)
 	}
 	return out
 }
@@ -65,7 +61,27 @@ func (p Ports) Plus(q Ports) Ports {
 	if len(q) == 0 {
 		return p
 	}
-	return MakePorts(append(slices.Clone(p), q...)...)
+	if len(p) == 0 {
+		return q
+	}
+	out := make(Ports, 0, len(p)+len(q))
+	for len(p) > 0 || len(q) > 0 {
+		if len(p) == 0 || len(q) > 0 && q[0].First < p[0].First {
+			p, q = q, p
+		}
+		out, p = out.with(p[0]), p[1:]
+	}
+	return out
+}
+
+// with adds a range to a set that is being made, none of whose ranges begins
+// behind it.
+func (p Ports) with(r PortRange) Ports {
+	if n := len(p); n > 0 && int(r.First) <= int(p[n-1].Last)+1 {
+		p[n-1].Last = max(p[n-1].Last, r.Last)
+		return p
+	}
+	return append(p, r)
 }
 
 // Minus returns the ports of p that are not in q.
@@ -73,12 +89,15 @@ func (p Ports) Minus(q Ports) Ports {
 	if len(q) == 0 || len(p) == 0 {
 		return p
 	}
-	var out Ports
+	out := make(Ports, 0, len(p)+len(q)) // each hole makes one range more at most
 	for _, r := range p {
 		first := int(r.First)
+		for len(q) > 0 && int(q[0].Last) < first {
+			q = q[1:]
+		}
 		for _, hole := range q {
-			if int(hole.Last) < first || hole.First > r.Last {
-				continue
+			if hole.First > r.Last {
+				break
 			}
 			if int(hole.First) > first {
 				out = append(out, PortRange{uint16(first), hole.First - 1})
@@ -88,6 +107,9 @@ func (p Ports) Minus(q Ports) Ports {
 		if first <= int(r.Last) {
 			out = append(out, PortRange{uint16(first), r.Last})
 		}
+	}
+	if len(out) == 0 {
+		return nil
 	}
 	return out
 }
