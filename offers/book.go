@@ -104,6 +104,9 @@ func (b *Book) End(o *Offer) {
 // OfAgent returns the agent's outstanding offers, eldest first.
 func (b *Book) OfAgent(id AgentID) []*Offer { return b.byAgent[id].all(alongAgent) }
 
+// Offered reports whether an offer of the agent is outstanding.
+func (b *Book) Offered(id AgentID) bool { return b.byAgent[id].eldest != nil }
+
 // OfFramework returns the framework's outstanding offers, eldest first.
 func (b *Book) OfFramework(id FrameworkID) []*Offer {
 	return b.byFramework[id].all(alongFramework)

@@ -53,7 +53,18 @@ type Cursor struct {
 	version uint64
 	// still says that the walk writes nothing.
 	still bool
+	// pass are agents that are no candidates, and passed says that one would
+	// have been.
+	pass   Slots
+	passed bool
 }
+
+// Pass leaves agents out of the rest of the walk. The set must not change
+// meanwhile.
+func (c *Cursor) Pass(agents Slots) { c.pass = agents }
+
+// Passed reports whether an agent that fits was left out so far.
+func (c *Cursor) Passed() bool { return c.passed }
 
 // Candidates starts a walk over the agents that have the kind and at least
 // need[k] of every other kind k; zero means that nothing is asked of a kind.
@@ -210,8 +221,12 @@ func (c *Cursor) scan() (slot int32, ok bool) {
 		}
 		if fits(t.vector(nd.slot[c.at]), c.need) {
 			slot = nd.slot[c.at]
-			c.at++
 			c.whole = false
+			if c.pass.Has(int(slot)) {
+				c.passed = true
+				continue
+			}
+			c.at++
 			return slot, true
 		}
 	}

@@ -155,8 +155,8 @@ func (m *Matcher) Decline(id offers.FrameworkID, ids []offers.OfferID, refuse ti
 			continue
 		}
 		m.counters.Declined++
-		m.refuse(f, o.Agent, &o.Held, now, refuse)
 		m.end(o)
+		m.refuse(f, o.Agent, &o.Held, now, refuse)
 	}
 }
 

@@ -86,11 +86,39 @@ func (b *bench) check() error {
 		if err := m.checkDemands(f); err != nil {
 			return err
 		}
+		if err := m.checkPasses(f); err != nil {
+			return err
+		}
 	}
 	if !maps.Equal(pending, m.parked.pending) {
 		return fmt.Errorf("demands are stopped by %v, counted are %v", pending, m.parked.pending)
 	}
 	return m.fair.check(m.fair.root)
+}
+
+// checkPasses holds what a framework passes to what it refused, as if all offers
+// were given back.
+func (m *Matcher) checkPasses(f *framework) error {
+	for slot := range len(f.passes) * 64 {
+		if !f.passes.Has(slot) {
+			continue
+		}
+		if slot >= len(m.bySlot) || m.bySlot[slot] == nil {
+			return fmt.Errorf("framework %s passes slot %d, where nobody is", f.id, slot)
+		}
+		a := m.bySlot[slot]
+		free, held := slices.Clone(a.fair), make([]int64, m.kinds.fair())
+		for _, o := range m.book.OfAgent(a.info.ID) {
+			m.kinds.amounts(&o.Held, held)
+			for k, n := range held {
+				free[k] += n
+			}
+		}
+		if !f.hidden(a.info.ID, free) {
+			return fmt.Errorf("framework %s passes agent %s, which has %v without offers, and refused %v", f.id, a.info.ID, free, f.refused[a.info.ID])
+		}
+	}
+	return nil
 }
 
 func (m *Matcher) checkDemands(f *framework) error {

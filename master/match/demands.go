@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/rings"
 )
 
 // framework is what the matcher knows of one framework.
@@ -19,6 +20,7 @@ type framework struct {
 	demands    map[offers.DemandID]*demand
 	active     demandHeap // demands to serve, eldest first
 	refused    map[offers.AgentID][]refusal
+	passes     rings.Slots               // agents all of which it refused, see Matcher.pass
 	launched   map[offers.DemandID]*task // the latest that lives of those launched for a demand, which has the others behind it
 }
 
@@ -127,7 +129,7 @@ func (m *Matcher) FrameworkOnline(id offers.FrameworkID, online bool) {
 	for _, o := range m.book.OfFramework(id) {
 		m.end(o)
 	}
-	f.refused = map[offers.AgentID][]refusal{}
+	f.refused, f.passes = map[offers.AgentID][]refusal{}, nil
 	f.online, f.suppressed = online, false
 }
 
@@ -205,6 +207,7 @@ func (m *Matcher) Revive(id offers.FrameworkID) {
 	}
 	f.suppressed = false
 	clear(f.refused)
+	clear(f.passes)
 	for _, d := range f.demands {
 		m.activate(d)
 	}

@@ -59,6 +59,7 @@ func (m *Matcher) Rebound(ref offers.TaskRef, devices map[string][]offers.Grant)
 	a.room.Give(t.holding)
 	t.holding.Devices, t.heard = devices, true
 	a.room.Claim(t.holding)
+	a.regard()
 	m.charge(ref.Framework, a, &t.holding, 1, false)
 	m.counters.Mismatches++
 	m.withhold(a)
@@ -167,6 +168,7 @@ func (m *Matcher) withhold(a *agent) {
 		changed = a.room.Withhold(c.Name, away) || changed
 	}
 	if changed {
+		a.regard()
 		m.rescindOverdrawn(a)
 		m.moved(a)
 	}

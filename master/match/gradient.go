@@ -12,8 +12,7 @@ import "github.com/ringmaster-project/ringmaster/rings"
 // seeds 42..51, allocation at 130 % arrived: 94.0 with the reach obeyed there,
 // 94.4 from outside).
 type gradient struct {
-	m      *Matcher
-	d      *demand
+	s      *search
 	cursor rings.Cursor
 	ring   int  // of the latest agent
 	bare   bool // agents without free devices are visited, the rest is still to come
@@ -21,30 +20,40 @@ type gradient struct {
 }
 
 func (s *search) gradient() gradient {
-	g := gradient{m: s.m, d: s.d}
-	kind := rings.Kind(s.d.column)
-	if g.bare = s.d.bareNeed != nil; g.bare {
-		g.cursor = s.m.index.Candidates(kind, s.d.bareNeed)
-	} else {
-		g.cursor = s.m.index.Candidates(kind, s.d.need)
+	g := gradient{s: s, bare: s.d.bareNeed != nil}
+	need := s.d.need
+	if g.bare {
+		need = s.d.bareNeed
 	}
+	g.walk(s.m.index.Candidates(rings.Kind(s.d.column), need))
 	return g
+}
+
+func (g *gradient) walk(c rings.Cursor) {
+	if g.cursor = c; g.s.passes() {
+		g.cursor.Pass(g.s.d.owner.passes)
+	}
 }
 
 // next returns the next agent, nil when there is none left.
 func (g *gradient) next() *agent {
+	s := g.s
 	for {
 		c, ok := g.cursor.Next()
+		if !ok && g.cursor.Passed() {
+			s.refused = true
+			s.met |= 1 << byRefusal
+		}
 		switch {
 		case !ok && g.bare:
 			g.bare, g.spared = false, true
-			g.cursor = g.m.index.Outermost(rings.Kind(g.d.column), g.d.need)
+			g.walk(s.m.index.Outermost(rings.Kind(s.d.column), s.d.need))
 		case !ok:
 			return nil
-		case g.spared && c.Free[g.m.kinds.bare()] > 0:
+		case g.spared && c.Free[s.m.kinds.bare()] > 0:
 		default:
 			g.ring = c.Ring
-			return g.m.bySlot[c.Slot]
+			return s.m.bySlot[c.Slot]
 		}
 	}
 }

@@ -91,6 +91,7 @@ type agent struct {
 	fair    []int64      // its part of Matcher.free while it is offered
 	trait   trait        // see twoSided
 	tasks   map[offers.TaskRef]*task
+	passers []*framework   // that pass it, and some that no longer do
 	use     map[string]Use // of its device classes, as it reports; nil: nothing yet
 }
 
@@ -198,10 +199,10 @@ func (m *Matcher) rebuild() {
 	}
 	for _, f := range m.frameworks {
 		f.node = m.fair.enter(f.role, string(f.id), f)
-		f.active = nil
+		f.active, f.passes = nil, nil
 	}
 	for _, a := range m.agents {
-		a.slot, a.counted = -1, false
+		a.slot, a.counted, a.passers = -1, false, nil
 		m.fit(a)
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
@@ -305,6 +306,7 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 		m.leave(f, t)
 	}
 	t.agent.room.Give(t.holding)
+	t.agent.regard()
 	m.charge(ref.Framework, t.agent, &t.holding, -1, false)
 	if m.learner != nil {
 		m.learner.unitEnded()
@@ -373,6 +375,7 @@ func (m *Matcher) place(a *agent) {
 func (m *Matcher) unplace(a *agent) {
 	if a.slot >= 0 {
 		m.addFree(a, -1)
+		a.regard()
 		m.index.Remove(a.info.ID)
 		m.bySlot[a.slot] = nil
 		a.slot = -1

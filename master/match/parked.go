@@ -1,11 +1,5 @@
 package match
 
-import (
-	"time"
-
-	"github.com/ringmaster-project/ringmaster/offers"
-)
-
 // parked holds the demands that nothing can be done for until something
 // changes, so that a turn costs nothing for them. Demands of one shape wait
 // together: an agent that grew wakes the shapes it now fits, a quota that
@@ -136,84 +130,4 @@ func covers(free, need []int64) bool {
 		}
 	}
 	return true
-}
-
-// refusal hides room of one agent, up to an amount, from one framework.
-type refusal struct {
-	amounts []int64 // fair kinds
-	until   time.Time
-}
-
-// refusalEnd is when the refusals of a framework on an agent are looked at
-// again.
-type refusalEnd struct {
-	until     time.Time
-	framework offers.FrameworkID
-	agent     offers.AgentID
-}
-
-// maxRefusals bounds what one framework refuses of one agent at a time; past
-// it the one that ends first is forgotten.
-const maxRefusals = 8
-
-// refuse hides up to h on an agent from f for so long.
-func (m *Matcher) refuse(f *framework, id offers.AgentID, h *offers.Holding, now time.Time, span time.Duration) {
-	if span <= 0 || h.Zero() {
-		return
-	}
-	r := refusal{amounts: make([]int64, m.kinds.fair()), until: now.Add(span)}
-	m.kinds.amounts(h, r.amounts)
-	kept := f.refused[id][:0]
-	for _, old := range f.refused[id] {
-		if old.until.After(r.until) || more(old.amounts, r.amounts) {
-			kept = append(kept, old)
-		}
-	}
-	kept = append(kept, r)
-	if len(kept) > maxRefusals {
-		first := 0
-		for i := range kept {
-			if kept[i].until.Before(kept[first].until) {
-				first = i
-			}
-		}
-		kept = append(kept[:first], kept[first+1:]...)
-	}
-	f.refused[id] = kept
-	m.refusals.push(refusalEnd{r.until, f.id, id})
-}
-
-// hidden reports whether f refused so much of the agent.
-func (f *framework) hidden(id offers.AgentID, amounts []int64) bool {
-	for _, r := range f.refused[id] {
-		if len(r.amounts) == len(amounts) && !more(amounts, r.amounts) {
-			return true
-		}
-	}
-	return false
-}
-
-// endRefusals forgets the refusals whose time has come and wakes their frameworks.
-func (m *Matcher) endRefusals(now time.Time) {
-	for len(m.refusals) > 0 && !m.refusals[0].until.After(now) {
-		end := m.refusals.pop()
-		f := m.frameworks[end.framework]
-		if f == nil || f.refused[end.agent] == nil {
-			continue
-		}
-		kept := f.refused[end.agent][:0]
-		for _, r := range f.refused[end.agent] {
-			if r.until.After(now) {
-				kept = append(kept, r)
-			}
-		}
-		if len(kept) == len(f.refused[end.agent]) {
-			continue
-		}
-		f.refused[end.agent] = kept
-		if len(kept) == 0 {
-			delete(f.refused, end.agent)
-		}
-		m.wakeFramework(f)
-	}
 }

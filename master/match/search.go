@@ -16,8 +16,9 @@ type search struct {
 
 	// Of the latest agent that suited, and after find of the one that was found.
 	latest  *agent
-	take    []int64 // by fair kind, what it would give
-	devices []int   // by ask of a counted demand, which it would bind, or the first of several
+	take    []int64        // by fair kind, what it would give
+	devices []int          // by ask of a counted demand, which it would bind, or the first of several
+	whole   offers.Holding // of a whole-agent demand, all of it
 
 	quota   bool // some agent had room that a quota forbade
 	refused bool // some agent was passed over because the framework refused it
@@ -223,27 +224,33 @@ func alike(devices []offers.Device) bool {
 // leaves finds out whether what the headroom allows of an agent's rest is still
 // what a whole-agent demand calls worth offering.
 func (s *search) leaves(a *agent) objection {
-	h := s.cut(a.room.Rest())
-	if h.Zero() || offers.Inside(a.room.Total(), h).Short(s.d.spec.Resources) != "" {
-		if a.room.Short(s.d.spec.Resources) == "" {
-			s.quota = true
-			return byQuota
-		}
+	h := a.room.Rest()
+	enough := a.room.Short(s.d.spec.Resources) == ""
+	less := s.cut(&h)
+	switch {
+	case !enough:
 		return byDevices
+	case h.Zero() || less && offers.Inside(a.room.Total(), h).Short(s.d.spec.Resources) != "":
+		s.quota = true
+		return byQuota
 	}
 	s.m.kinds.amounts(&h, s.take)
+	s.whole = h
 	return nothing
 }
 
-// cut returns the part of a holding that the headroom allows.
-func (s *search) cut(h offers.Holding) offers.Holding {
-	for k := range h.Amounts {
-		h.Amounts[k] = min(h.Amounts[k], s.head[k])
+// cut leaves of a holding what the headroom allows, and reports whether that is
+// less.
+func (s *search) cut(h *offers.Holding) (less bool) {
+	for k, n := range h.Amounts {
+		h.Amounts[k] = min(n, s.head[k])
+		less = less || n > s.head[k]
 	}
 	for class, grants := range h.Devices {
 		left := s.head[scalars+s.m.kinds.class(class)]
 		h.Devices[class] = slices.DeleteFunc(grants, func(g offers.Grant) bool {
 			if g.Memory > left {
+				less = true
 				return true
 			}
 			left -= g.Memory
@@ -253,14 +260,14 @@ func (s *search) cut(h offers.Holding) offers.Holding {
 			delete(h.Devices, class)
 		}
 	}
-	return h
+	return less
 }
 
 // holding returns what the demand would hold on the latest agent that suited.
 func (s *search) holding(a *agent) offers.Holding {
 	d := s.d
 	if !d.counted() {
-		return s.cut(a.room.Rest())
+		return s.whole
 	}
 	h := offers.Holding{Amounts: d.spec.Resources.Amounts}
 	h.Ports, _ = a.room.PortsFor(&d.spec.Resources)
