@@ -3,6 +3,7 @@
 
 GO           ?= go
 FUZZTIME     ?= 5s
+COUNT        ?= 1
 BENCH        ?= .
 BENCHTIME    ?= 1s
 GOFLAGS_TEST ?=
@@ -146,6 +147,10 @@ damage: ## damage 1,000 files of agents and masters in each of many ways
 .PHONY: bench
 bench: shim ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)
+
+.PHONY: allocator
+allocator: shim ## measure the allocator in the shapes of Mesos' benchmarks (SHAPE=regexp COUNT=1, minutes)
+	$(GO) test -run '^$$' -bench 'BenchmarkAllocator/$(SHAPE)' -benchtime 1x -count $(COUNT) -timeout 2h ./master/match
 
 LOAD ?= --agents 1000 --frameworks 10 --tasks 100000
 

@@ -45,6 +45,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 	}
 	m.counters.Accepted += uint64(len(ended))
 	room, a := m.insideOffers(ended)
+	out.Launches = make([]state.Task, 0, len(drafts))
 	seen := map[offers.TaskID]bool{}
 	for _, d := range drafts {
 		switch id := d.Task.ID; {

@@ -78,19 +78,19 @@ type Matcher struct {
 type agent struct {
 	info    *state.Agent
 	room    *offers.Room
-	total   []int64      // by fair kind
-	classes []agentClass // by class
-	group   *group       // see lore; nil: nothing is known
-	online  bool         // its session is there
-	counted bool         // its total is in the cluster's
-	grew    bool         // stands in Matcher.grown
-	version uint64       // counts the changes of what a search can see of it
-	logged  int          // its last place in the log of pre-matching
-	slot    int          // in the index, -1 when it is not offered
-	columns []int64      // what the index has of it while it is offered
-	fair    []int64      // its part of Matcher.free while it is offered
-	trait   trait        // see twoSided
-	tasks   map[offers.TaskRef]*task
+	total   []int64        // by fair kind
+	classes []agentClass   // by class
+	group   *group         // see lore; nil: nothing is known
+	online  bool           // its session is there
+	counted bool           // its total is in the cluster's
+	grew    bool           // stands in Matcher.grown
+	version uint64         // counts the changes of what a search can see of it
+	logged  int            // its last place in the log of pre-matching
+	slot    int            // in the index, -1 when it is not offered
+	columns []int64        // what the index has of it while it is offered
+	fair    []int64        // its part of Matcher.free while it is offered
+	trait   trait          // see twoSided
+	tasks   []*task        // in no order
 	passers []*framework   // that pass it, and some that no longer do
 	use     map[string]Use // of its device classes, as it reports; nil: nothing yet
 }
@@ -112,6 +112,15 @@ func (a *agent) policies(asked offers.Policy) func(class string) offers.Policy {
 	return a.info.Policy
 }
 
+// drop takes a task out of the agent's; the last takes its place.
+func (a *agent) drop(t *task) {
+	end := len(a.tasks) - 1
+	last := a.tasks[end]
+	a.tasks[t.place], last.place = last, t.place
+	a.tasks[end] = nil
+	a.tasks = a.tasks[:end]
+}
+
 // task is a launch that holds room.
 type task struct {
 	ref     offers.TaskRef
@@ -120,6 +129,7 @@ type task struct {
 	devices map[string]offers.DeviceAsk // what it asks for
 	policy  offers.Policy               // of its devices; "": the agent's own
 	heard   bool                        // its agent has taken the launch
+	place   int                         // in its agent's tasks
 
 	// Of the same framework for the same demand, see framework.launched.
 	demand        offers.DemandID
@@ -234,7 +244,7 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 		}
 		return
 	case a == nil:
-		a = &agent{info: rec, room: offers.NewRoom(rec.Total), slot: -1, tasks: map[offers.TaskRef]*task{}}
+		a = &agent{info: rec, room: offers.NewRoom(rec.Total), slot: -1}
 		m.fit(a)
 		m.agents[rec.ID] = a
 	default:
@@ -287,8 +297,8 @@ func (m *Matcher) AgentOnline(id offers.AgentID, online bool) {
 // forget drops an agent with its offers and tasks.
 func (m *Matcher) forget(a *agent) {
 	m.rescind(m.book.OfAgent(a.info.ID), "agent_lost")
-	for ref := range a.tasks {
-		m.Ended(ref)
+	for len(a.tasks) > 0 {
+		m.Ended(a.tasks[len(a.tasks)-1].ref)
 	}
 	m.unplace(a)
 	delete(m.agents, a.info.ID)
@@ -301,7 +311,7 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 		return
 	}
 	delete(m.tasks, ref)
-	delete(t.agent.tasks, ref)
+	t.agent.drop(t)
 	if f := m.frameworks[ref.Framework]; f != nil {
 		m.leave(f, t)
 	}
@@ -326,7 +336,8 @@ func (m *Matcher) placeTask(a *agent, of *state.Task, claim func(offers.Holding)
 		ref: of.Ref(), agent: a, demand: of.Demand,
 		holding: of.Holding, devices: of.Spec.Resources.Devices, policy: of.Policy,
 	}
-	m.tasks[t.ref], a.tasks[t.ref] = t, t
+	m.tasks[t.ref] = t
+	t.place, a.tasks = len(a.tasks), append(a.tasks, t)
 	if f := m.frameworks[t.ref.Framework]; f != nil {
 		f.enter(t)
 	}

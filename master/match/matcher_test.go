@@ -373,6 +373,39 @@ func TestQuotaLimitIsNeverPassed(t *testing.T) {
 	}
 }
 
+// TestWholeAgentAtItsLimit is offered nothing, not even a look at an agent,
+// while its role has all that it may; and again when that changes.
+func TestWholeAgentAtItsLimit(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a1", `{"cpus":4,"mem":"4GiB"}`)
+	b.agent("a2", `{"cpus":4,"mem":"4GiB"}`)
+	limit := func(cpus int64) {
+		b.RoleChanged("eng", &offers.RoleSettings{Weight: 1, Quota: offers.Quota{Limit: offers.QuotaAmounts{"cpus": cpus, "mem": cpus << 20}}})
+	}
+	limit(4000)
+	f := b.framework("f", "eng")
+	b.demand(f, `{"id":"d"}`)
+	first := b.offered()
+	var held offers.Amounts
+	for _, o := range first {
+		held = held.Plus(o.Held.Amounts)
+	}
+	if held[offers.CPUs] != 4000 || held[offers.Mem] != 4000<<20 {
+		t.Fatalf("eng was offered %v, want its limit", held)
+	}
+	if b.View().Pending["quota"] != 1 {
+		t.Fatalf("pending is %v, want a demand that a quota stopped", b.View().Pending)
+	}
+	limit(5000)
+	if o := b.offered(); len(o) == 0 {
+		t.Fatal("a raised limit was not offered")
+	}
+	b.Decline(f, []offers.OfferID{first[0].ID}, 0, b.now)
+	if o := b.offered(); len(o) == 0 {
+		t.Fatal("what was declined was not offered again")
+	}
+}
+
 func TestGuaranteeIsHeldBackFromOthers(t *testing.T) {
 	b := newBench(t, Config{})
 	b.agent("a1", `{"cpus":10}`)

@@ -56,6 +56,9 @@ func (m *Matcher) findBy(d *demand, by chooser) found {
 	if stop := s.begin(m, d); stop >= 0 {
 		return found{quota: d.spec.Resources.Amounts[stop] <= m.free[stop]}
 	}
+	if !d.counted() && s.nothingLeft() {
+		return found{quota: true}
+	}
 	a := s.prefer(by)
 	if a == nil {
 		return found{quota: s.quota, refused: s.refused, met: s.met}
@@ -90,6 +93,17 @@ func (s *search) overHeadroom() int {
 		}
 	}
 	return -1
+}
+
+// nothingLeft reports whether of every kind some is free and quotas forbid all of
+// it, so that no agent need be looked at for its rest.
+func (s *search) nothingLeft() bool {
+	for k, n := range s.head {
+		if s.m.total[k] > 0 && (n > 0 || s.m.free[k] <= 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // suits reports whether an agent that has enough of every column can be
