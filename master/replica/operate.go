@@ -103,7 +103,7 @@ func (r *Replica) TransferLeadershipTo(ctx context.Context, name string) error {
 
 // TransferLeadership is TransferLeadershipTo the voter that is furthest ahead.
 func (r *Replica) TransferLeadership() error {
-	if len(r.voters()) < 2 {
+	if r.IsLeader() && len(r.voters()) < 2 { // who follows may not know yet who votes
 		return offers.Errorf(offers.BadMessage, "there is no other master that could lead")
 	}
 	return r.transfer(func() raft.Future { return r.raft.LeadershipTransfer() })
