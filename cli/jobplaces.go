@@ -28,6 +28,11 @@ func drawPlaces(ctx context.Context, cl *client, p *page, have *jobDetail, j *sp
 		if w.Container != nil {
 			p.printf("\nasked of the agents too: docker==true, since instances run in containers\n")
 		}
+		if e.Gang && e.Missing > 0 {
+			placed = false
+			p.printf("\nnone of a gang of %d starts now: %s\n", e.Units, e.gangShortage())
+			continue
+		}
 		drawPart(p, w, &e)
 		if e.Missing > 0 {
 			placed = false

@@ -4,7 +4,8 @@ import (
 	"context"
 )
 
-// whyJobWaits says why no agent has room for an instance at the moment.
+// whyJobWaits says why no agent has room for an instance at the moment, or not
+// all of a gang have a place.
 func (cl *client) whyJobWaits(ctx context.Context, d *jobDetail) string {
 	asking, cancel := context.WithTimeout(ctx, explainPatience)
 	defer cancel()
@@ -12,5 +13,6 @@ func (cl *client) whyJobWaits(ctx context.Context, d *jobDetail) string {
 	if err != nil {
 		return "the masters don't say why: " + err.Error()
 	}
-	return cl.whyNoRoom(ctx, role, d.Job.Part(d.Step).Wish("plan", 1))
+	w := d.Job.Part(d.Step)
+	return cl.whyNoRoom(ctx, role, w.Wish("plan", w.Instances()))
 }

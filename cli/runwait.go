@@ -33,7 +33,12 @@ func (cl *client) whyNoRoom(ctx context.Context, role offers.Role, d offers.Dema
 		return "there is some for one: it is the others' turn, or was declined lately"
 	}
 	if e.Gang {
-		return fmt.Sprintf("%d of the %d units of the gang have a place; for the next, %s", e.Units-e.Missing, e.Units, e.Missed.shortage())
+		return e.gangShortage()
 	}
 	return e.Missed.shortage()
+}
+
+// gangShortage says why not all units of a gang have a place.
+func (e *explanationView) gangShortage() string {
+	return fmt.Sprintf("%d of the %d units of the gang have a place; for the next, %s", e.Units-e.Missing, e.Units, e.Missed.shortage())
 }

@@ -22,6 +22,9 @@ func (s *Scheduler) advance(now time.Time, r *run) {
 		g.wake = time.Time{}
 		if r.State == Active {
 			s.replaceAway(now, g)
+			if g.gang() && s.settled {
+				s.reunite(now, g)
+			}
 		}
 	}
 	if r.State == Active && r.service() && s.settled {
@@ -35,7 +38,7 @@ func (s *Scheduler) advance(now time.Time, r *run) {
 		if s.settled && r.durable && r.State == Active {
 			want = len(g.ready(now))
 		}
-		s.ask(g, want)
+		s.ask(now, g, want)
 	}
 }
 
@@ -124,6 +127,9 @@ func (g *group) ready(now time.Time) []int {
 	if g.blocked() {
 		return nil
 	}
+	if g.gang() {
+		return g.gangReady(now)
+	}
 	places := len(g.instances)
 	if g.work.Parallelism > 0 {
 		places = g.work.Parallelism
@@ -148,8 +154,9 @@ func (g *group) ready(now time.Time) []int {
 }
 
 // ask states how many units the group wants, where the masters know another
-// number.
-func (s *Scheduler) ask(g *group, want int) {
+// number. A deadline counts from the beginning of the run; one that has passed
+// is as near as can be.
+func (s *Scheduler) ask(now time.Time, g *group, want int) {
 	if want == g.asked {
 		return
 	}
@@ -160,7 +167,11 @@ func (s *Scheduler) ask(g *group, want int) {
 	} else {
 		s.byDemand[id] = g
 	}
-	s.out.Demands = append(s.out.Demands, g.work.Wish(id, want))
+	d := g.work.Wish(id, want)
+	if d.Deadline > 0 {
+		d.Deadline = max(d.Deadline-offers.Duration(now.Sub(g.run.Created)), offers.Duration(time.Millisecond))
+	}
+	s.out.Demands = append(s.out.Demands, d)
 }
 
 func (g *group) demandID() offers.DemandID {

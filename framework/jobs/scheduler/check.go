@@ -31,6 +31,9 @@ func (s *Scheduler) checkRun(r *run) error {
 			case in.Phase == Launched && in.Attempt == 0:
 				return fmt.Errorf("instance %d is launched and never was", i)
 			}
+			if g.gang() && r.State == Complete && in.Attempt != g.instances[0].Attempt {
+				return fmt.Errorf("instance %d of a gang that is complete was launched %d times, the first %d times", i, in.Attempt, g.instances[0].Attempt)
+			}
 			if r.State.Ended() && !in.Phase.ended() {
 				return fmt.Errorf("instance %d is %q in a run that has ended", i, in.Phase)
 			}

@@ -12,7 +12,8 @@ import (
 )
 
 // maxAccept is of how many bytes of tasks no more are added to an accept, well
-// below wire.MaxMessage; the rest of the offer comes again.
+// below wire.MaxMessage; the rest of the offer comes again. The files of gangs are
+// bounded instead, since a part of one is no use.
 const maxAccept = 1 << 20
 
 // Offered launches what an offer has room for.
@@ -22,6 +23,9 @@ func (s *Scheduler) Offered(now time.Time, o *wire.Offer) {
 	units := 0
 	if g != nil {
 		ready, units = g.ready(now), g.units(o)
+		if g.gang() { // some of it may be launched, in the offers before this one
+			ready = g.still()
+		}
 	}
 	if len(ready) == 0 || units == 0 {
 		s.out.Declines = append(s.out.Declines, o.ID)
@@ -30,7 +34,7 @@ func (s *Scheduler) Offered(now time.Time, o *wire.Offer) {
 	n := min(units, len(ready), g.asked)
 	a := Accept{Offer: o.ID}
 	ports := o.Resources.Ports
-	for size, i := 0, 0; i < n && size < maxAccept; i++ {
+	for size, i := 0, 0; i < n && (size < maxAccept || g.gang()); i++ {
 		its := ports.Next(0, g.work.Resources.AnyPorts)
 		ports = ports.Minus(its)
 		t := g.launch(now, ready[i], &o.Agent, its)

@@ -30,7 +30,7 @@ type chance struct {
 	unwritten map[string]json.RawMessage
 }
 
-const randomJobs = 4
+const randomJobs = 5
 
 // job is one of each kind.
 func (c *chance) job(n int) spec.Job {
@@ -48,6 +48,9 @@ func (c *chance) job(n int) spec.Job {
 	case 2:
 		second := w
 		j.Steps = []spec.Step{{Name: "b", After: []string{"a"}, Work: w}, {Name: "a", Work: second}}
+	case 3:
+		w.Retries, w.Gang = 2, offers.Duration(30e9)
+		j.Work = w
 	default:
 		j.Type, j.Work = spec.Cron, w
 		j.Cron = &spec.Timer{Schedule: "@every 30s", Overlap: []string{"skip", "allow", "replace"}[c.IntN(3)], Missed: "one"}
@@ -80,7 +83,7 @@ func (c *chance) step() {
 		c.sched.Tick(c.now)
 	case 4, 5, 6:
 		if ids := slices.Sorted(maps.Keys(c.wants)); len(ids) > 0 {
-			c.sched.Offered(c.now, c.room(ids[c.IntN(len(ids))]))
+			c.offerTo(ids[c.IntN(len(ids))])
 		}
 	default:
 		if ids := slices.Sorted(maps.Keys(c.tasks)); len(ids) > 0 {
@@ -90,12 +93,37 @@ func (c *chance) step() {
 	c.act()
 }
 
-func (c *chance) room(id offers.DemandID) *wire.Offer {
+// offerTo offers some units of a demand, and those of a gang all at once, but for
+// the few times that the connection breaks in between.
+func (c *chance) offerTo(id offers.DemandID) {
+	if !strings.HasPrefix(string(id), "j3.") {
+		c.sched.Offered(c.now, c.room(id, 1+c.IntN(c.wants[id])))
+		return
+	}
+	for left := c.wants[id]; left > 0 && c.IntN(10) > 0; {
+		n := 1 + c.IntN(left)
+		c.sched.Offered(c.now, c.room(id, n))
+		left -= n
+	}
+}
+
+// standTogether holds that no gang is launched while a task of it lives that was
+// launched before.
+func (c *chance) standTogether(id offers.TaskID) {
+	at := strings.Split(string(id), ".")
+	for other, state := range c.tasks {
+		if is := strings.Split(string(other), "."); at[0] == "j3" && !state.Terminal() && is[0] == at[0] && is[1] == at[1] && is[3] != at[3] {
+			c.tb.Fatalf("%s is launched while %s is %s", id, other, state)
+		}
+	}
+}
+
+func (c *chance) room(id offers.DemandID, units int) *wire.Offer {
 	c.offer++
 	unit := offers.Amounts{offers.CPUs: 100}
 	return &wire.Offer{
 		ID: offers.OfferID(fmt.Sprintf("%s/%d", id, c.offer)), DemandID: id, Agent: wire.OfferAgent{ID: "a", Name: "a"},
-		Resources: wire.Offered{Amounts: unit.Times(int64(1 + c.IntN(c.wants[id])))},
+		Resources: wire.Offered{Amounts: unit.Times(int64(units))},
 	}
 }
 
@@ -139,6 +167,7 @@ func (c *chance) act() {
 			if c.runs[t.ID]++; c.runs[t.ID] > 1 {
 				c.tb.Fatalf("task %s is launched twice", t.ID)
 			}
+			c.standTogether(t.ID)
 			c.tasks[t.ID] = offers.Staging
 		}
 	}

@@ -18,7 +18,7 @@ func (r *run) service() bool {
 // deploy makes the latest version that of a service's run under way.
 func (s *Scheduler) deploy(now time.Time, r *run, auto bool) {
 	g := r.groups[0]
-	s.ask(g, 0)
+	s.ask(now, g, 0)
 	j := r.job
 	from := j.Stable
 	r.Version = j.latest().Number

@@ -115,6 +115,10 @@ func (tl *teller) do(words []string, file string) {
 		tl.pending = nil
 	case "offer": // DEMAND UNITS AGENT [PORTS]
 		tl.offer(words[1], words[2], words[3], words[4:]...)
+	case "together": // DEMAND UNITS AGENT UNITS AGENT..., in one message
+		for i := 2; i+1 < len(words); i += 2 {
+			tl.offer(words[1], words[i], words[i+1])
+		}
 	case "update": // TASK STATE K=V...
 		tl.sched.Updated(tl.now, status(words[1:], tl.now))
 	case "lost": // TASK: an accept that could not be sent
@@ -230,7 +234,7 @@ func (tl *teller) wait(words []string) {
 func (tl *teller) take() {
 	out := tl.sched.Take(tl.now)
 	for _, d := range out.Demands {
-		tl.say("demand %s %d", d.ID, *d.Count)
+		tl.say("%s", strings.TrimSpace(fmt.Sprintf("demand %s %d %s", d.ID, *d.Count, terms(&d))))
 	}
 	for _, a := range out.Accepts {
 		for i := range a.Tasks {
@@ -259,6 +263,23 @@ func (tl *teller) take() {
 		tl.records[key] = out.Writes[key]
 		tl.pending = append(tl.pending, key)
 	}
+}
+
+// terms is what a demand says of when it is wanted.
+func terms(d *offers.Demand) string {
+	var out []string
+	for _, t := range []struct {
+		name string
+		time offers.Duration
+	}{{"gang", d.Gang}, {"deadline", d.Deadline}, {"runtime", d.Runtime}} {
+		if t.time != 0 {
+			out = append(out, fmt.Sprintf("%s=%s", t.name, t.time))
+		}
+	}
+	if d.Price != 0 {
+		out = append(out, fmt.Sprintf("price=%g", d.Price))
+	}
+	return strings.Join(out, " ")
 }
 
 func (tl *teller) look(name string) {

@@ -88,6 +88,8 @@ func (s *Scheduler) ended(now time.Time, g *group, index int, st offers.Status) 
 		return
 	case g.run.service():
 		s.serviceEnded(now, g, in, st)
+	case g.gang():
+		s.gangEnded(now, g, in, st)
 	case st.State == offers.Finished:
 		in.Phase, in.Failures = Done, 0
 	case st.State == offers.Gone:
@@ -105,6 +107,8 @@ func (s *Scheduler) ended(now time.Time, g *group, index int, st offers.Status) 
 	s.touch(g.run)
 	text := why(st)
 	switch {
+	case g.gang():
+		text = g.gangText(now, in, replaced, text)
 	case replaced:
 		text = "makes place"
 	case in.Phase == Waiting:

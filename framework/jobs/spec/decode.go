@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -99,7 +100,7 @@ func (d *decoder) value(n ast.Node, path string, v reflect.Value) *Error {
 	return d.one(n, path, v)
 }
 
-// one reads a text, a whole number, or true or false.
+// one reads a text, a number, or true or false.
 func (d *decoder) one(n ast.Node, path string, v reflect.Value) *Error {
 	text, err := scalar(n, path)
 	if err != nil {
@@ -114,6 +115,12 @@ func (d *decoder) one(n ast.Node, path string, v reflect.Value) *Error {
 			return mistake(n, path, "%.60q is not true or false", text)
 		}
 		v.SetBool(b.Value)
+	case reflect.Float64:
+		number, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return mistake(n, path, "%.60q is not a number", text)
+		}
+		v.SetFloat(number)
 	default:
 		var number int
 		if _, ok := n.(*ast.IntegerNode); !ok || json.Unmarshal([]byte(text), &number) != nil {

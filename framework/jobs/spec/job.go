@@ -52,9 +52,10 @@ func (j *Job) Part(step string) *Work {
 type Work struct {
 	Command      Command             `json:"command,omitzero" doc:"a list is the program and its arguments, which may hold templates such as {{index}}; a text is run by /bin/sh"`
 	Count        int                 `json:"count,omitempty" doc:"how many instances" default:"1"`
+	Gang         offers.Duration     `json:"gang,omitempty" doc:"all instances of a batch start at once or none does, and when one fails all run again; so long their places are held for them to be taken" default:"each starts for itself"`
 	Each         *Each               `json:"each,omitempty" doc:"one instance for each item, which it sees as {{item}} and RINGMASTER_ITEM"`
 	Parallelism  int                 `json:"parallelism,omitempty" doc:"how many instances of a batch run at once" default:"all"`
-	Retries      int                 `json:"retries,omitempty" doc:"how often an instance of a batch that failed runs again" default:"0"`
+	Retries      int                 `json:"retries,omitempty" doc:"how often an instance of a batch that failed runs again, with gang all of them" default:"0"`
 	Backoff      Backoff             `json:"backoff,omitzero" doc:"the pause before an instance that failed runs again"`
 	Restart      Restart             `json:"restart,omitempty" doc:"when an instance of a service runs again after it ended" enum:"always,on_failure,never" default:"always"`
 	Update       Update              `json:"update,omitzero" doc:"how instances of a service are replaced by those of a new version"`
@@ -68,6 +69,9 @@ type Work struct {
 	Preferences  []offers.Preference `json:"preferences,omitempty" doc:"conditions that are wished for and not required, with a weight each"`
 	Placement    offers.Placement    `json:"placement,omitempty" doc:"strategy that chooses the agent" default:"the role's"`
 	DevicePolicy offers.Policy       `json:"device_policy,omitempty" doc:"which of the fitting devices are taken" enum:"spread,pack" default:"the agent's"`
+	Deadline     offers.Duration     `json:"deadline,omitempty" doc:"by when the placement match wants a batch done, from the beginning of its run" default:"none"`
+	Runtime      offers.Duration     `json:"runtime,omitempty" doc:"how long an instance of a batch is expected to run, for match" default:"unknown"`
+	Price        float64             `json:"price,omitempty" doc:"what is paid for each instance, for match" default:"0"`
 	Artifacts    []offers.Artifact   `json:"artifacts,omitempty" doc:"files that are fetched into the sandbox first"`
 	Health       *offers.Health      `json:"health,omitempty" doc:"how to find out whether an instance is well"`
 	KillGrace    offers.Duration     `json:"kill_grace,omitempty" doc:"from SIGTERM to SIGKILL" default:"5s"`
@@ -208,6 +212,7 @@ func (w *Work) Wish(id offers.DemandID, n int) offers.Demand {
 	return offers.Demand{
 		ID: id, Resources: w.Asks(), Count: &n, Constraints: conditions,
 		Preferences: w.Preferences, Placement: w.Placement, DevicePolicy: w.DevicePolicy,
+		Gang: w.Gang, Deadline: w.Deadline, Runtime: w.Runtime, Price: w.Price,
 	}
 }
 

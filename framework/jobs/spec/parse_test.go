@@ -18,7 +18,7 @@ name: all-of_it
 type: batch
 command: [gzip, -9, "{{item}}", 7, true]
 each: [a.txt, b.txt, 3]
-parallelism: 2
+gang: 30s
 retries: 3
 backoff: {first: 500ms, most: 1m}
 env:
@@ -34,7 +34,10 @@ resources:
 constraints: [rack==r1, "zone in a,b", distinct agent]
 preferences:
   - {condition: disk==fast, weight: 5}
-placement: rings
+placement: match
+deadline: 2h
+runtime: 90
+price: 1.5
 device_policy: spread
 artifacts:
   - uri: https://example.org/a.tar.gz
@@ -64,6 +67,10 @@ func TestParseWhole(t *testing.T) {
 	}
 	if j.Health.HTTP.Path != "/ready" || j.Health.Failures != 5 || len(j.Constraints) != 3 || len(j.Preferences) != 1 || j.Preferences[0].Weight != 5 || j.Artifacts[0].Extract != true {
 		t.Errorf("it is %+v", j)
+	}
+	wish := j.Wish("d", 3)
+	if wish.Gang != offers.Duration(30e9) || wish.Deadline != offers.Duration(7200e9) || wish.Runtime != offers.Duration(90e9) || wish.Price != 1.5 {
+		t.Errorf("it wishes %+v", wish)
 	}
 	// What is sent and stored is the same job.
 	text, err := json.Marshal(j)
@@ -186,6 +193,22 @@ func TestParseRefuses(t *testing.T) {
 		{ok + "resources: {ports: 2}\nenv: {A: \"{{port.2}}\"}\n", "env.A", 4, 7, "resources.ports names 2"},
 		{ok + "resources: {ports: [http]}\nenv: {A: \"{{port.htp}}\"}\n", "env.A", 4, 7, "did you mean {{port.http}}?"},
 		{ok + "resources: {ports: 1}\ncontainer: {image: x, ports: [80, 81]}\n", "container.ports", 4, 23, "resources.ports holds 1"},
+		{ok + "gang: 30x\n", "gang", 3, 7, "not a duration"},
+		{ok + "gang: 0.5s\n", "gang", 3, 1, "is 500ms; 1s at the least"},
+		{ok + "gang: 30s\ncount: 1001\n", "gang", 3, 1, "1001 units; at most 1000"},
+		{ok + "gang: 30s\ncount: 8\nparallelism: 4\n", "parallelism", 5, 1, "4 of 8 at once: a gang starts all its instances at once"},
+		{ok + "type: service\ngang: 30s\n", "gang", 4, 1, "only a batch has it"},
+		{"name: a\nsteps:\n- {name: a, command: x}\n- name: b\n  command: x\n  gang: 1ms\n", "steps[1].gang", 6, 3, "1s at the least"},
+		{ok + "gang: 30s\ncount: 1000\nlabels: {a: " + strings.Repeat("x", 4000) + "}\n", "gang", 3, 1, "1000 tasks take up to 4"},
+		{ok + "deadline: -1h\n", "deadline", 3, 11, "negative"},
+		{ok + "deadline: tomorrow\n", "deadline", 3, 11, "not a duration"},
+		{ok + "runtime: [1s]\n", "runtime", 3, 10, "not a duration"},
+		{ok + "price: much\n", "price", 3, 8, "\"much\" is not a number"},
+		{ok + "price: -2\n", "price", 3, 1, "is -2; 0 to 1e+12"},
+		{ok + "price: nan\n", "price", 3, 1, "is NaN; 0 to 1e+12"},
+		{ok + "type: service\ndeadline: 1h\n", "deadline", 4, 1, "only a batch has it"},
+		{ok + "type: service\nruntime: 1h\n", "runtime", 4, 1, "only a batch has it"},
+		{ok + "dedline: 1h\n", "", 3, 1, "did you mean deadline?"},
 		{ok + "restart: never\n", "restart", 3, 1, "only a service has it"},
 		{ok + "type: service\nretries: 3\n", "retries", 4, 1, "only a batch has it"},
 		{ok + "type: service\nrestart: on-failure\n", "restart", 4, 1, "did you mean on_failure?"},

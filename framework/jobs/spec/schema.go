@@ -94,6 +94,8 @@ func schemaOf(t reflect.Type) map[string]any {
 		return map[string]any{"type": "object", "additionalProperties": word()}
 	case reflect.Bool:
 		return types("boolean")
+	case reflect.Float64:
+		return types("number")
 	case reflect.String:
 		return word()
 	}

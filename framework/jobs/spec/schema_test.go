@@ -83,7 +83,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		ok + "type: bach\n", ok + "count: many\n", ok + "count: 1.5\n", ok + "each: {line: x}\n", ok + "each: 5\n", ok + "backoff: {frist: 1m}\n",
 		ok + "backoff: 5s\n", ok + "resources: {cpu: 1}\n", ok + "resources: {gpu: {mem: 1GiB}}\n", ok + "env: [A]\n", ok + "constraints: rack==r1\n",
 		ok + "health: {http: {prot: 80}}\n", ok + "artifacts: [{url: x}]\n", ok + "steps: [{command: x}]\n", ok + "update: {on_failure: roll}\n",
-		ok + "cron: {schedul: x}\n", ok + "resources: {ports: http}\n", ok + "container: {}\n", ok + "container: {image: x, pull: often}\n", ok + "container: {image: x, ports: [{}]}\n", ok + "env: {A: [1]}\n",
+		ok + "cron: {schedul: x}\n", ok + "gang: [1s]\n", ok + "deadline: {a: 1}\n", ok + "price: much\n", ok + "resources: {ports: http}\n", ok + "container: {}\n", ok + "container: {image: x, pull: often}\n", ok + "container: {image: x, ports: [{}]}\n", ok + "env: {A: [1]}\n",
 	} {
 		if _, err := spec.Parse([]byte(text), t.TempDir()); err == nil {
 			t.Errorf("%q is taken", text)

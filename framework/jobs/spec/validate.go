@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -61,6 +62,9 @@ func (j *Job) fits(w place) error {
 		{"update", !service && w.Update != (Update{}), Service},
 		{"parallelism", service && w.Parallelism != 0, Batch},
 		{"retries", service && w.Retries != 0, Batch},
+		{"gang", service && w.Gang != 0, Batch},
+		{"deadline", service && w.Deadline != 0, Batch},
+		{"runtime", service && w.Runtime != 0, Batch},
 	} {
 		if f.given {
 			return &Error{Path: w.path(f.name), Message: fmt.Sprintf("only a %s has it, and this is a %s", f.of, j.Kind())}
@@ -127,6 +131,8 @@ func (p place) validate() error {
 		return fail("parallelism", "%d is less than 1", w.Parallelism)
 	case w.Retries < 0 || w.Retries > 1000:
 		return fail("retries", "%d is not from 0 to 1000", w.Retries)
+	case w.Gang != 0 && w.Parallelism != 0 && w.Parallelism < w.Instances():
+		return fail("parallelism", "%d of %d at once: a gang starts all its instances at once", w.Parallelism, w.Instances())
 	case w.Backoff.Most != 0 && w.Backoff.Most < w.Backoff.first():
 		return fail("backoff.most", "%s is shorter than the first pause, %s", w.Backoff.Most, w.Backoff.first())
 	}
@@ -165,15 +171,20 @@ func (p place) task() error {
 	}
 	t := offers.Task{
 		ID: "check", Resources: resources, Container: p.Container, Artifacts: p.Artifacts, Health: p.Health,
+		KillGrace: p.KillGrace, MaxRuntime: p.MaxRuntime, Labels: p.Labels,
 		Command: &offers.Command{Argv: p.Command.Argv, Shell: p.Command.Shell, Env: p.Env, User: p.User, Dir: p.Dir},
 	}
 	err := t.Validate()
 	if err == nil {
-		d := p.Wish("check", 1)
+		n := 1
+		if p.Gang != 0 {
+			n = p.Instances()
+		}
+		d := p.Wish("check", n)
 		err = d.Validate()
 	}
 	if err == nil {
-		return nil
+		return p.gangFits(&t)
 	}
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "task check: "), `demand "check": `)
 	text = strings.NewReplacer("entrypoint and command.shell", "entrypoint and a command that is a text", "command.argv and command.shell", "argv and shell", "command.env:", "env:", "command.argv", "command").Replace(text)
@@ -183,6 +194,30 @@ func (p place) task() error {
 		rest = strings.TrimPrefix(text, "container.")
 	}
 	return &Error{Path: p.path(field), Message: rest}
+}
+
+// maxGang bounds what the tasks of a gang come to as JSON, all of which one
+// accept launches where they land on one agent.
+const maxGang = 3 << 20
+
+// gangFits refuses a gang that one message could not launch. t is one of its
+// tasks, without what each has beside.
+func (p place) gangFits(t *offers.Task) error {
+	if p.Gang == 0 {
+		return nil
+	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return &Error{Path: p.path("gang"), Message: err.Error()}
+	}
+	longest := 0
+	for i := range p.Instances() {
+		longest = max(longest, len(p.Item(i)))
+	}
+	if size := p.Instances() * (len(text) + 2*longest + 512); size > maxGang {
+		return &Error{Path: p.path("gang"), Message: fmt.Sprintf("its %d tasks take up to %d bytes, and one message launches them: at most %d", p.Instances(), size, maxGang)}
+	}
+	return nil
 }
 
 func (b Backoff) first() offers.Duration {
