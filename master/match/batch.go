@@ -269,17 +269,20 @@ func (m *Matcher) hosts(t *twoSided, bids []*bid) []host {
 	hosts := make([]host, len(agents))
 	for i, a := range agents {
 		hosts[i] = t.host(a)
-		hosts[i].room, hosts[i].free = a.room.Clone(), a.room.Free()
+		hosts[i].number, hosts[i].room, hosts[i].free = i, a.room.Clone(), a.room.Free()
 	}
 	return hosts
 }
 
-// bar keeps units from the agents that don't meet their constraints and from
-// those that their framework refused.
+// bar keeps units from the agents that don't meet their constraints, from those
+// that their framework refused, and from passing their limits.
 func (m *Matcher) bar(bids []*bid, hosts []host) {
-	byConstraints := map[string][]bool{}
+	byConstraints, together := map[string][]bool{}, groups{}
 	for _, b := range bids {
 		d := b.d
+		if b.bounds == nil {
+			b.bounds = together.boundsOf(d.spread, hosts)
+		}
 		if b.barred != nil || len(d.spec.Constraints) == 0 && len(d.owner.refused) == 0 {
 			continue
 		}

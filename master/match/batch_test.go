@@ -251,8 +251,8 @@ func TestNothingWaitsBesideRoom(t *testing.T) {
 			id := rapid.SampledFrom(ids).Draw(t, "framework")
 			text := fmt.Sprintf(`"id":"d%d","count":%d,"resources":%s,"runtime":%d,"deadline":%d,"price":%d`, n, rapid.IntRange(1, 4).Draw(t, "count"), asks(t),
 				rapid.IntRange(0, 3).Draw(t, "runtime"), rapid.IntRange(0, 6).Draw(t, "deadline"), rapid.IntRange(0, 9).Draw(t, "price"))
-			if rapid.IntRange(0, 3).Draw(t, "constrained") == 0 {
-				text += `,"constraints":["rack==r1"]`
+			if some := rapid.SampledFrom([]string{"", "", `"rack==r1"`, `"distinct agent"`, `"at most 2 per rack"`, `"distinct rack","rack==r1"`}).Draw(t, "constraints"); some != "" {
+				text += `,"constraints":[` + some + `]`
 			}
 			if rapid.IntRange(0, 3).Draw(t, "other") == 0 {
 				text += fmt.Sprintf(`,"placement":"%s"`, rapid.SampledFrom(offers.Placements()).Draw(t, "placement"))
@@ -271,8 +271,54 @@ func TestNothingWaitsBesideRoom(t *testing.T) {
 			}
 			b.offered() // what an accept of fewer tasks than units gave back
 			b.nothingFits(t)
+			b.withinLimits(t)
 		}
 	})
+}
+
+// withinLimits fails where more units of a demand are together than it allows,
+// counted anew from the offers and tasks that there are.
+func (b *bench) withinLimits(t *rapid.T) {
+	for _, f := range b.frameworks {
+		for id, d := range f.demands {
+			on := map[*agent]int{}
+			for _, o := range b.book.OfFramework(f.id) {
+				if o.Demand == id {
+					on[b.agents[o.Agent]] += o.Units
+				}
+			}
+			for _, task := range b.tasks {
+				if task.demand == id && task.ref.Framework == f.id {
+					on[task.agent]++
+				}
+			}
+			for _, c := range d.spec.Constraints {
+				together := map[string]int{}
+				for a, n := range on {
+					if under, has := c.Together(&a.info.Agent); has && c.Limit() > 0 {
+						if together[under] += n; together[under] > c.Limit() {
+							t.Fatalf("%s has %d units together under %s, and %s", id, together[under], under, c)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestBatchKeepsToLimits: a unit that may not be beside another one of its demand
+// goes elsewhere, to an agent that one which is less urgent would have liked, too.
+func TestBatchKeepsToLimits(t *testing.T) {
+	b := newBench(t, Config{Placement: offers.Match})
+	for _, a := range []struct{ name, rack, cpus string }{{"x", "r1", "8"}, {"y", "r1", "8"}, {"z", "r2", "4"}} {
+		b.agentWith(a.name, `{"cpus":`+a.cpus+`}`, map[string]string{"rack": a.rack})
+	}
+	f := b.framework("f", "default")
+	b.demand(f, `{"id":"urgent","count":2,"runtime":60,"deadline":70,"resources":{"cpus":4},"constraints":["distinct rack"]}`)
+	b.demand(f, `{"id":"easy","count":4,"runtime":60,"deadline":600,"resources":{"cpus":4}}`)
+	if got := b.on(); got != "[urgent:x urgent:z easy:x easy:y easy:y]" {
+		t.Errorf("matched %s", got)
+	}
 }
 
 // nothingFits fails where a demand waits for what there is.

@@ -45,11 +45,12 @@ type bid struct {
 
 // host is one agent in a batch.
 type host struct {
-	agent *agent
-	room  *offers.Room // with what it holds
-	free  offers.Amounts
-	held  []*bid // best first
-	cost  float64
+	agent  *agent
+	number int          // among the hosts
+	room   *offers.Room // with what it holds
+	free   offers.Amounts
+	held   []*bid // best first
+	cost   float64
 
 	// S is base + α cores + β memory - Σ load (amount of loads).
 	base, cores, memory float64
@@ -130,6 +131,9 @@ func (m *matching) propose(b *bid) (out []*bid) {
 // takes says whether an agent would keep a unit, and in which place among those
 // that it holds.
 func (h *host) takes(b *bid) (place int, ok bool) {
+	if b.bounds.full(h.number) {
+		return 0, false
+	}
 	place = len(h.held)
 	if !h.fits(b) {
 		freed := h.free
@@ -172,6 +176,7 @@ func (h *host) take(b *bid, place int) (out []*bid) {
 	for _, o := range behind {
 		h.room.Give(o.held)
 		h.free = h.free.Plus(o.amounts)
+		o.bounds.add(h.number, -1)
 	}
 	for _, o := range append([]*bid{b}, behind...) {
 		if !h.fits(o) || !h.keep(o) {
@@ -191,6 +196,7 @@ func (h *host) keep(b *bid) bool {
 	}
 	b.held, h.free = held, h.free.Minus(b.amounts)
 	h.held = append(h.held, b)
+	b.bounds.add(h.number, 1)
 	return true
 }
 

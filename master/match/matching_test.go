@@ -14,6 +14,7 @@ type game struct {
 	hosts []host
 	bids  []*bid
 	room  []int64 // of each host, in thousandths of a cpu
+	rack  []int   // of each host, -1: in none
 }
 
 // newGame draws one; sizes are 1 to most cpus.
@@ -23,8 +24,10 @@ func newGame(t *rapid.T, units, agents, most int) *game {
 	for range rapid.IntRange(1, agents).Draw(t, "agents") {
 		cpus := int64(rapid.IntRange(0, 3*most).Draw(t, "room")) * 1000
 		g.room = append(g.room, cpus)
+		g.rack = append(g.rack, rapid.IntRange(-1, 1).Draw(t, "rack"))
 		g.hosts = append(g.hosts, host{
-			base: part("base"), cores: part("cores"), memory: part("memory"), cost: part("cost"),
+			number: len(g.hosts),
+			base:   part("base"), cores: part("cores"), memory: part("memory"), cost: part("cost"),
 			room: offers.NewRoom(offers.Inventory{Amounts: offers.Amounts{offers.CPUs: cpus}}), free: offers.Amounts{offers.CPUs: cpus},
 		})
 	}
@@ -42,6 +45,32 @@ func newGame(t *rapid.T, units, agents, most int) *game {
 	}
 	slices.SortFunc(g.bids, func(a, b *bid) int { return better(a, b, 0.5) })
 	return g
+}
+
+// limit has drawn units be of demands with several units and limits, and returns
+// how many units of each are in the first rack already.
+func (g *game) limit(t *rapid.T) map[*wish]int {
+	launched := map[*wish]int{}
+	for u, b := range g.bids {
+		if u > 0 && rapid.Bool().Draw(t, "alike") {
+			b.wish = g.bids[u-1].wish
+		} else if rapid.Bool().Draw(t, "limited") {
+			launched[b.wish] = rapid.IntRange(0, 1).Draw(t, "launched")
+			b.bounds = bounds{{most: rapid.IntRange(1, 2).Draw(t, "most"), under: g.rack, count: []int{launched[b.wish], 0}}}
+		}
+	}
+	return launched
+}
+
+// together counts the units of a demand by rack.
+func (g *game) together(w *wish, at []int, launched int) (on [2]int) {
+	on[0] = launched
+	for u, b := range g.bids {
+		if b.wish == w && at[u] >= 0 && g.rack[at[u]] >= 0 {
+			on[g.rack[at[u]]]++
+		}
+	}
+	return on
 }
 
 // rather reports whether a unit would rather have agent a than b; -1 is none.
@@ -212,6 +241,36 @@ func TestMatchingOfAllSizes(t *testing.T) {
 			for h := range g.hosts {
 				if bid.behind < 0 && at[u] < 0 && (bid.barred == nil || !bid.barred[h]) && len(g.hosts[h].held) == 0 && bid.amounts[offers.CPUs] <= g.room[h] {
 					t.Fatalf("unit %d waits while agent %d is empty and has room", u, h)
+				}
+			}
+		}
+	})
+}
+
+// TestMatchingWithinLimits: no more units of a demand are together than it allows;
+// and whoever was refused by all, when nobody of its demand was pushed out, would
+// pass a limit or has no room wherever it was put now.
+func TestMatchingWithinLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := newGame(t, 30, 8, 1)
+		launched := g.limit(t)
+		at := g.places(t)
+		pushed := map[*wish]bool{}
+		for _, b := range g.bids {
+			pushed[b.wish] = pushed[b.wish] || b.behind >= 0 && b.at != b.behind
+		}
+		for u, b := range g.bids {
+			on, most := g.together(b.wish, at, launched[b.wish]), len(g.bids)
+			if b.bounds != nil {
+				most = b.bounds[0].most
+				if on != [2]int(b.bounds[0].count) || max(on[0], on[1]) > most {
+					t.Fatalf("%v are together of at most %d, and %v are counted", on, most, b.bounds[0].count)
+				}
+			}
+			for h := range g.hosts {
+				free := g.hosts[h].free[offers.CPUs] >= b.amounts[offers.CPUs] && (b.barred == nil || !b.barred[h])
+				if at[u] < 0 && !pushed[b.wish] && free && (g.rack[h] < 0 || on[g.rack[h]] < most) {
+					t.Fatalf("unit %d waits, and agent %d has room for it within the limits", u, h)
 				}
 			}
 		}

@@ -218,6 +218,7 @@ type wish struct {
 	seconds     float64 // it runs, times e
 	vain        bool    // nobody took one of its units, so nobody takes the next
 	barred      []bool  // by host, where it can't go; nil: it may go anywhere
+	bounds      bounds  // how many of its units may be together
 }
 
 // wish returns that of a demand at a time.
