@@ -3,6 +3,7 @@ package master
 import (
 	"cmp"
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -59,6 +60,8 @@ type loop struct {
 	committed chan outcome
 	stopped   chan struct{} // closed when the loop has ended
 
+	solving sync.WaitGroup // of a puzzle of the matcher; run waits for it
+
 	leads atomic.Pointer[chan struct{}] // closed while this master leads; the loop puts another in its place
 
 	// Owned by the loop.
@@ -112,6 +115,7 @@ func (l *loop) shut() {
 
 // run is the loop; it returns when ctx ends and everything it started has.
 func (l *loop) run(ctx context.Context) {
+	defer l.solving.Wait()
 	defer close(l.stopped)
 	go l.awaitCommits()
 	defer func() {
@@ -224,6 +228,9 @@ func (l *loop) finishTurn(due *time.Timer) {
 		l.propose(proposal{core, batch[:n], l.replica.Apply(l.term, commands), now})
 		batch = batch[n:]
 	}
+	if turn.Puzzle != nil {
+		l.solve(core, turn.Puzzle)
+	}
 	next := now.Add(time.Hour)
 	if !turn.Next.IsZero() {
 		next = turn.Next
@@ -235,6 +242,19 @@ func (l *loop) finishTurn(due *time.Timer) {
 	l.meters.turns.Observe(time.Since(l.woken).Seconds())
 	l.meters.inbox.Set(float64(len(l.inbox)))
 	l.woken = time.Time{}
+}
+
+// solve has a puzzle solved beside the loop, for the core that it is of. There is
+// one at a time, but for those of cores that are gone.
+func (l *loop) solve(of *lead.Core, p *match.Puzzle) {
+	l.solving.Go(func() {
+		p.Solve()
+		l.enter(func(core *lead.Core) {
+			if core == of {
+				core.Solved(p)
+			}
+		})
+	})
 }
 
 // stepDown drops everything that only a leader may hold. Frameworks and

@@ -27,6 +27,11 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
+	return newStageWith(t, match.Config{OfferTimeout: time.Minute})
+}
+
+func newStageWith(t *testing.T, config match.Config) *stage {
+	t.Helper()
 	d, err := door.Open(door.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +44,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	l := newLoop(loopConfig{
-		name: "m1", address: "127.0.0.1:1", door: d, match: match.Config{OfferTimeout: time.Minute},
+		name: "m1", address: "127.0.0.1:1", door: d, match: config,
 		agentTimeout: time.Minute, removalEvery: time.Second, removalBurst: 3,
 	}, r, hclog.NewNullLogger())
 	go l.run(t.Context())
@@ -467,5 +472,31 @@ func TestAnsweredQuestionsAreForgotten(t *testing.T) {
 	s.enter(func(*lead.Core) { kept <- len(s.unanswered) })
 	if n := <-kept; n != 0 {
 		t.Errorf("%d questions are kept that were answered", n)
+	}
+}
+
+// TestLargeBatchesAreSolvedBesideTheLoop: what is matched there comes as offers, one
+// that is solved after its core is gone comes to nothing, and the loop ends with
+// neither.
+func TestLargeBatchesAreSolvedBesideTheLoop(t *testing.T) {
+	s := newStageWith(t, match.Config{OfferTimeout: time.Minute, Placement: offers.Match, Apart: 2})
+	s.agent("a1")
+	s.agent("a2")
+	f, _ := s.framework("")
+	for _, id := range []string{"d1", "d2"} {
+		if got := f.wait(`{"id":"` + id + `","count":2,"resources":{"cpus":1}}`); len(got) == 0 || string(got[0]) != id {
+			t.Errorf("offered are %v, want some of %s", got, id)
+		}
+	}
+	// A puzzle of another core is nobody's: the present one goes on as it was.
+	_, err := ask(t.Context(), s.loop, func(_ *lead.Core, answer func(struct{}, error)) {
+		s.solve(lead.New(lead.Config{}, s.replica.State(), time.Now()), &match.Puzzle{})
+		answer(struct{}{}, nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.wait(`{"id":"d3","count":1,"resources":{"cpus":1}}`); len(got) != 1 || got[0] != "d3" {
+		t.Errorf("offered are %v, want d3", got)
 	}
 }

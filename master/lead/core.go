@@ -162,8 +162,12 @@ type Turn struct {
 	More  bool           // there is more to decide already
 	Next  time.Time      // when to finish a turn even without input; zero: never
 
-	Searches uint64 // for an agent to offer; the shell has the clock to time them
+	Puzzle   *match.Puzzle // to be solved beside the loop and then handed to Solved; nil: none
+	Searches uint64        // for an agent to offer; the shell has the clock to time them
 }
+
+// Solved takes over a puzzle of a turn that was solved.
+func (c *Core) Solved(p *match.Puzzle) { c.match.Solved(p) }
 
 // Finish ends a turn: updates that are due go out again, the matcher decides,
 // offers and rescinds are sent, and what is to be made durable is returned.
@@ -173,7 +177,7 @@ func (c *Core) Finish() Turn {
 	}
 	r := c.match.Ready(c.now)
 	c.sendReady(r)
-	t := Turn{Steps: c.turn, Notes: c.notes, Told: c.told, More: r.More, Searches: r.Searches}
+	t := Turn{Steps: c.turn, Notes: c.notes, Told: c.told, More: r.More, Puzzle: r.Puzzle, Searches: r.Searches}
 	c.turn, c.notes, c.told = nil, nil, nil
 	t.Next, _ = c.match.Next()
 	if at, ok := c.delivery.next(); ok && (t.Next.IsZero() || at.Before(t.Next)) {

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // batch is what `match` solves as a whole. Demands that come are gathered until
@@ -15,7 +12,7 @@ import (
 // woken, all of them and all that wait beside them take part:
 //
 //	gathered ─┐ window over
-//	woken ────┼─▶ enter, in fair-share order ─▶ matching ─▶ held, offered
+//	woken ────┼─▶ enter, in fair-share order ─▶ puzzle ─▶ held, offered
 //	fresh ────┘   until the free room is         └─▶ served one by one, or parked
 //	              spoken for
 //
@@ -25,13 +22,16 @@ import (
 // until the batch is settled. Where one framework is alone all its units enter,
 // and who is better served decides alone.
 //
-// It belongs to one turn, but for what is gathered.
+// It belongs to one turn, but for what is gathered and what is solved elsewhere.
 type batch struct {
 	gathered []*demand // some of them may have left meanwhile, see demand.gathered
 	closes   time.Time // the end of the eldest's window
+	away     *Puzzle   // is being solved; nil: none is
+	solved   *Puzzle   // was away, and is to be settled in this turn
 
-	open   bool // units enter
-	over   bool // it was settled in this turn: what is left is served one by one
+	open   bool                 // units enter
+	over   bool                 // it was settled in this turn: what is left is served one by one
+	left   map[*demand]struct{} // likewise of the batch that was solved
 	bids   []*bid
 	aside  []*demand // what is free is spoken for
 	parked []*demand // likewise, of other strategies
@@ -51,16 +51,17 @@ const maxBatch = 10_000
 // preferences is not, since they come before what an agent can do; nor is a gang.
 func (m *Matcher) batched(d *demand) bool {
 	_, matches := d.placer.strategy.(*twoSided)
-	return matches && d.single() && d.column >= 0 && !m.batch.over
+	_, left := m.batch.left[d]
+	return matches && d.single() && d.column >= 0 && !m.batch.over && !left
 }
 
 // size returns how many turns of this turn went into the batch.
-func (b *batch) size() int { return len(b.bids) + len(b.aside) }
+func (b *batch) size() int { return len(b.bids) + len(b.aside) + len(b.left) }
 
 // beginBatch starts a turn: when the window is over, what was gathered is active
 // again.
 func (m *Matcher) beginBatch() {
-	m.batch = batch{gathered: m.batch.gathered, closes: m.batch.closes}
+	m.batch = batch{gathered: m.batch.gathered, closes: m.batch.closes, away: m.batch.away, solved: m.batch.solved}
 	if !m.batch.closes.After(m.now) {
 		m.ungather()
 	}
@@ -176,144 +177,6 @@ func (b *batch) best(f *framework) *wish {
 		q.next++
 	}
 	return &q.wishes[q.next]
-}
-
-// closeBatch settles the batch and serves who was matched; false when there was
-// none. What is left, and what found no room while others' units had entered, is
-// active again.
-func (m *Matcher) closeBatch() bool {
-	b := &m.batch
-	if !b.open {
-		return false
-	}
-	b.open, b.over = false, true
-	for _, bid := range b.bids {
-		m.speak(bid.d, bid.takes, -1)
-	}
-	if len(b.bids) > 0 {
-		m.enterRest()
-		m.settle()
-	}
-	for _, bid := range b.bids {
-		m.activate(bid.d)
-	}
-	for _, d := range slices.Concat(b.aside, b.parked) {
-		m.activate(d)
-	}
-	return true
-}
-
-// enterRest has all units enter of a framework that is alone.
-func (m *Matcher) enterRest() {
-	b := &m.batch
-	first := b.bids[0].d.owner
-	other := func(d *demand) bool { return d.owner != first }
-	if slices.ContainsFunc(b.bids, func(bid *bid) bool { return other(bid.d) }) || slices.ContainsFunc(b.aside, other) || slices.ContainsFunc(b.parked, other) {
-		return
-	}
-	in := map[*demand]int{}
-	for _, bid := range b.bids {
-		in[bid.d]++
-	}
-	for i := range b.queues[first].wishes {
-		w := &b.queues[first].wishes[i]
-		for n := in[w.d]; n < w.d.left-w.d.out && len(b.bids) < maxBatch; n++ {
-			b.bids = append(b.bids, &bid{wish: w, order: len(b.bids)})
-		}
-	}
-}
-
-// settle matches the units that have entered and drafts their offers.
-func (m *Matcher) settle() {
-	bids := m.batch.bids
-	t := bids[0].d.placer.strategy.(*twoSided)
-	slices.SortFunc(bids, func(a, b *bid) int { return better(a, b, t.cost) })
-	var sum offers.Amounts
-	for _, b := range bids {
-		sum = sum.Plus(b.amounts)
-	}
-	hosts := m.hosts(t, bids)
-	for _, b := range bids {
-		b.lean(sum[offers.CPUs], sum[offers.Mem])
-	}
-	m.bar(bids, hosts)
-	game := matching{hosts: hosts}
-	game.settle(bids)
-	for _, b := range bids {
-		m.counters.Decisions++
-		b.d.placer.searches++
-		if b.at < 0 {
-			continue
-		}
-		if f := m.findBy(b.d, only{hosts[b.at].agent}); f.agent != nil {
-			m.hold(b.d, f)
-		}
-	}
-}
-
-// hosts returns the agents that may have room for some unit, by id.
-func (m *Matcher) hosts(t *twoSided, bids []*bid) []host {
-	least := slices.Clone(bids[0].d.need)
-	for _, b := range bids {
-		for c, n := range b.d.need {
-			least[c] = min(least[c], n)
-		}
-	}
-	var agents []*agent
-	for _, a := range m.bySlot {
-		if a != nil && covers(a.columns, least) {
-			agents = append(agents, a)
-		}
-	}
-	slices.SortFunc(agents, func(a, b *agent) int { return cmp.Compare(a.info.ID, b.info.ID) })
-	hosts := make([]host, len(agents))
-	for i, a := range agents {
-		hosts[i] = t.host(a)
-		hosts[i].number, hosts[i].room, hosts[i].free = i, a.room.Clone(), a.room.Free()
-	}
-	return hosts
-}
-
-// bar keeps units from the agents that don't meet their constraints, from those
-// that their framework refused, and from passing their limits.
-func (m *Matcher) bar(bids []*bid, hosts []host) {
-	byConstraints, together := map[string][]bool{}, groups{}
-	for _, b := range bids {
-		d := b.d
-		if b.bounds == nil {
-			b.bounds = together.boundsOf(d.spread, hosts)
-		}
-		if b.barred != nil || len(d.spec.Constraints) == 0 && len(d.owner.refused) == 0 {
-			continue
-		}
-		key := constraintsKey(&d.spec)
-		barred := byConstraints[key]
-		if barred == nil {
-			barred = make([]bool, len(hosts))
-			for i := range hosts {
-				barred[i] = !meets(d, hosts[i].agent)
-			}
-			byConstraints[key] = barred
-		}
-		if b.barred = barred; len(d.owner.refused) == 0 {
-			continue
-		}
-		b.barred = slices.Clone(barred)
-		for i := range hosts {
-			if a := hosts[i].agent; d.owner.refused[a.info.ID] != nil {
-				b.barred[i] = m.findBy(d, only{a}).agent == nil
-			}
-		}
-	}
-}
-
-func constraintsKey(d *offers.Demand) string {
-	var key strings.Builder
-	for i := range d.Constraints {
-		key.WriteString(d.Constraints[i].String())
-		key.WriteByte('\n')
-	}
-	return key.String()
 }
 
 // meansOf returns the neutral values among demands. It sums whole numbers, so

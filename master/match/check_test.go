@@ -139,7 +139,7 @@ func (m *Matcher) checkDemands(f *framework) error {
 		if parked := d.shape != nil || d.quota; parked != (len(d.stopped) > 0) {
 			return fmt.Errorf("demand %s: parked is %v, stopped by %v", id, parked, d.stopped)
 		}
-		if d.wants() && d.at < 0 && d.shape == nil && !d.quota && !d.gathered {
+		if d.wants() && d.at < 0 && d.shape == nil && !d.quota && !d.gathered && !(d.puzzled && m.batch.away != nil) {
 			return fmt.Errorf("demand %s wants something and nobody knows", id)
 		}
 	}

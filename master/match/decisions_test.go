@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -212,23 +213,9 @@ func BenchmarkPrematch(b *testing.B) {
 func BenchmarkBatch(b *testing.B) {
 	for _, load := range []float64{0.5, 1, 3} {
 		b.Run(fmt.Sprintf("load=%v", load), func(b *testing.B) {
-			one := 1
 			var spent time.Duration
 			for range b.N {
-				s := newBench(b, Config{OfferTimeout: time.Hour, Placement: offers.Match})
-				for i := range 1000 {
-					s.agentWith(fmt.Sprint("a", i), fmt.Sprintf(`{"cpus":%d,"mem":"%dGiB"}`, 32+i%3*16, 128+i%5*32),
-						map[string]string{"cpu_mhz": fmt.Sprint(2000 + i*7%1500), "unit_cost": fmt.Sprint(0.001 * float64(i%9))})
-				}
-				f := s.framework("f", "default")
-				rnd := rand.New(rand.NewPCG(6, 6))
-				for i := range 10_000 {
-					d := offers.Demand{ID: offers.DemandID(fmt.Sprint("d", i)), Count: &one, Price: rnd.Float64() * 100,
-						Runtime: offers.Duration(time.Second * time.Duration(20+rnd.IntN(600)))}
-					d.Deadline = offers.Duration(float64(d.Runtime) * (1.5 + 5*rnd.Float64()))
-					d.Resources.Amounts = offers.Amounts{offers.CPUs: int64(load * (1000 + float64(rnd.IntN(7600)))), offers.Mem: int64(load * float64(1<<30+rnd.Int64N(30<<30)))}
-					s.Demand(f, d)
-				}
+				s := heavyBatch(b, load, 0)
 				before := processorTime()
 				r := s.Ready(s.now)
 				spent += processorTime() - before
@@ -237,4 +224,56 @@ func BenchmarkBatch(b *testing.B) {
 			b.ReportMetric(spent.Seconds()/float64(b.N), "s/batch")
 		})
 	}
+}
+
+// heavyBatch is a bench where 10,000 demands, no two of them alike, wait for 1,000
+// agents.
+func heavyBatch(b *testing.B, load float64, apart int) *bench {
+	b.Helper()
+	one := 1
+	s := newBench(b, Config{OfferTimeout: time.Hour, Placement: offers.Match, Apart: apart})
+	for i := range 1000 {
+		s.agentWith(fmt.Sprint("a", i), fmt.Sprintf(`{"cpus":%d,"mem":"%dGiB"}`, 32+i%3*16, 128+i%5*32),
+			map[string]string{"cpu_mhz": fmt.Sprint(2000 + i*7%1500), "unit_cost": fmt.Sprint(0.001 * float64(i%9))})
+	}
+	f := s.framework("f", "default")
+	rnd := rand.New(rand.NewPCG(6, 6))
+	for i := range 10_000 {
+		d := offers.Demand{ID: offers.DemandID(fmt.Sprint("d", i)), Count: &one, Price: rnd.Float64() * 100,
+			Runtime: offers.Duration(time.Second * time.Duration(20+rnd.IntN(600)))}
+		d.Deadline = offers.Duration(float64(d.Runtime) * (1.5 + 5*rnd.Float64()))
+		d.Resources.Amounts = offers.Amounts{offers.CPUs: int64(load * (1000 + float64(rnd.IntN(7600)))), offers.Mem: int64(load * float64(1<<30+rnd.Int64N(30<<30)))}
+		s.Demand(f, d)
+	}
+	return s
+}
+
+// BenchmarkPause is how long the turns around a batch of 10,000 demands and 1,000
+// agents keep the loop: all of it in one turn, and with the puzzle solved apart the
+// longer one of the turns before and after. Both are measured in every round. On 2
+// busy shared cores (amd64, go1.26) it was PAUSE.
+func BenchmarkPause(b *testing.B) {
+	var once, apart []float64
+	for range b.N {
+		s := heavyBatch(b, 1, 0)
+		before := time.Now()
+		s.Ready(s.now)
+		once = append(once, time.Since(before).Seconds())
+
+		s = heavyBatch(b, 1, 1)
+		before = time.Now()
+		p := s.Ready(s.now).Puzzle
+		longest := time.Since(before)
+		p.Solve()
+		s.Solved(p)
+		before = time.Now()
+		s.Ready(s.now)
+		apart = append(apart, max(longest, time.Since(before)).Seconds())
+	}
+	slices.Sort(once)
+	slices.Sort(apart)
+	middle := len(once) / 2
+	b.ReportMetric(1000*once[middle], "ms/at-once")
+	b.ReportMetric(1000*apart[middle], "ms/apart")
+	b.ReportMetric(once[middle]/apart[middle], "times-shorter")
 }

@@ -27,7 +27,7 @@ type framework struct {
 // demand is one standing wish.
 //
 // Invariant: it is in its framework's active heap (at >= 0), or parked (shape
-// or quota set), or gathered, or wants nothing at the moment, or its framework is not
+// or quota set), or gathered, or part of a puzzle that is away, or wants nothing at the moment, or its framework is not
 // served (offline, suppressed).
 type demand struct {
 	spec    offers.Demand
@@ -46,6 +46,7 @@ type demand struct {
 	vastOf   uint64   // the epoch of vast
 	stopped  []string // the kinds that stopped it, while parked; to be read only
 	gathered bool     // for the next batch, see batch
+	puzzled  bool     // waits for the puzzle that is away
 
 	// What compile derived for the totals and roles of an epoch.
 	epoch  uint64
@@ -217,7 +218,7 @@ func (m *Matcher) Revive(id offers.FrameworkID) {
 // activate puts a demand that wants something among those to serve.
 func (m *Matcher) activate(d *demand) {
 	m.unpark(d)
-	if !d.wants() || d.owner.demands[d.spec.ID] != d {
+	if !d.wants() || d.puzzled || d.owner.demands[d.spec.ID] != d {
 		return
 	}
 	if d.at < 0 {

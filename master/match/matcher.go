@@ -20,6 +20,7 @@ type Config struct {
 	Balance      *Balance      // nil: DefaultBalance
 	Matching     *Matching     // nil: DefaultMatching
 	Window       time.Duration // that demands are gathered for, to be matched; 0: they wait for nobody
+	Apart        int           // units times agents of a batch from which on it is handed out to be solved, see Ready.Puzzle; 0: none is
 	Again        uint64        // how many matchers there were in this term before
 }
 
@@ -64,6 +65,7 @@ type Matcher struct {
 	now      time.Time               // of the last Ready
 	backlogs map[*framework]*backlog // of this turn
 	batch    batch
+	sends    *Puzzle   // of this turn, for who calls Ready
 	loose    []*demand // gangs that lost offers since the last Ready
 	mustered int       // searches for units of gangs, in this turn
 	rescinds []Rescind

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -45,7 +46,8 @@ type bid struct {
 
 // host is one agent in a batch.
 type host struct {
-	agent  *agent
+	agent  *agent       // not to be looked at while the batch is solved
+	info   *state.Agent // as it was then
 	number int          // among the hosts
 	room   *offers.Room // with what it holds
 	free   offers.Amounts
@@ -189,7 +191,7 @@ func (h *host) take(b *bid, place int) (out []*bid) {
 // keep holds room for a unit.
 func (h *host) keep(b *bid) bool {
 	held, short := h.room.Plan(b.d.spec.Resources, func(class string) offers.Policy {
-		return cmp.Or(b.d.spec.DevicePolicy, h.agent.info.Policy(class))
+		return cmp.Or(b.d.spec.DevicePolicy, h.info.Policy(class))
 	})
 	if short != "" || h.room.Take(held) != nil {
 		return false

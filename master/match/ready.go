@@ -15,7 +15,8 @@ type Ready struct {
 	// More says that there is more to decide: the turn was cut to keep the
 	// loop responsive.
 	More     bool
-	Searches uint64 // for an agent, in this turn
+	Puzzle   *Puzzle // to be solved, beside the loop, and then handed to Solved; nil: none
+	Searches uint64  // for an agent, in this turn
 }
 
 // Rescind takes offers of one framework back.
@@ -58,6 +59,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
 	failed := map[string][]string{} // shapes that nobody can be offered this turn, and why
 	r, before := Ready{}, m.counters.Decisions
+	m.settleSolved()
 	for n := 0; ; n++ {
 		f := m.fair.next()
 		if f == nil && m.closeBatch() {
@@ -81,6 +83,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.prematch.end()
 	r.Rescinds, m.rescinds = m.rescinds, nil
 	r.Hopeless, m.hopeless = m.hopeless, nil
+	r.Puzzle, m.sends = m.sends, nil
 	r.Searches = m.counters.Decisions - before
 	return r
 }
