@@ -26,8 +26,13 @@ type Rescind struct {
 	Reason    string
 }
 
-// maxDecisions bounds the searches of one turn.
-const maxDecisions = 5000
+// maxDecisions bounds the searches of one turn, and turnLooks the agents that are
+// looked at one by one: a strategy that reads all of them takes a few tenths of a
+// microsecond for each.
+const (
+	maxDecisions = 5000
+	turnLooks    = 100_000
+)
 
 // drafts are the offers that a turn puts together: units of one demand that
 // land on one agent become one offer.
@@ -58,7 +63,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.beginBatch()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
 	failed := map[string][]string{} // shapes that nobody can be offered this turn, and why
-	r, before := Ready{}, m.counters.Decisions
+	r, before, looked := Ready{}, m.counters.Decisions, m.looks()
 	m.settleSolved()
 	for n := 0; ; n++ {
 		f := m.fair.next()
@@ -69,7 +74,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 		if f == nil {
 			break
 		}
-		if r.More = n+m.mustered >= maxDecisions+m.batch.size(); r.More {
+		if r.More = n+m.mustered >= maxDecisions+m.batch.size() || m.looks()-looked >= turnLooks; r.More {
 			m.closeBatch()
 			break
 		}
@@ -86,6 +91,16 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	r.Puzzle, m.sends = m.sends, nil
 	r.Searches = m.counters.Decisions - before
 	return r
+}
+
+// looks returns at how many agents was looked ever, by all pre-matchers together
+// as if by one after the other.
+func (m *Matcher) looks() int {
+	sum := m.search.looks
+	for i := range m.prematch.searches {
+		sum += m.prematch.searches[i].looks
+	}
+	return sum
 }
 
 // Next returns when something is due that no input announces: an offer

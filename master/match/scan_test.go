@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -164,4 +165,34 @@ func scoreOn(p offers.Placement, a *state.Agent, r offers.Resources, held []offe
 		return math.Inf(1)
 	}
 	return naive(p, a.Total, takes(append(held[:len(held):len(held)], unit)...))
+}
+
+// TestTurnsAreCut: a turn looks at no more agents than it may and those of the
+// demands that were looked ahead to, and in the end all are offered.
+func TestTurnsAreCut(t *testing.T) {
+	const agents, demands = 400, 2000
+	for _, p := range []offers.Placement{offers.LeastRequested, offers.Balance} {
+		for _, workers := range []int{0, 2} {
+			b := newBench(t, Config{OfferTimeout: time.Hour, Placement: p, Prematch: atOnce(workers)})
+			for i := range agents {
+				b.agent(fmt.Sprint("a", i), `{"cpus":16}`)
+			}
+			f := b.framework("f", "default")
+			for i := range demands {
+				b.demand(f, fmt.Sprintf(`{"id":"d%d","count":1,"resources":{"cpus":%d}}`, i, 1+i%3))
+			}
+			offered, turns := 0, 0
+			for more := true; more; turns++ {
+				before := b.looks()
+				r := b.Ready(b.now)
+				offered, more = offered+len(r.Offers), r.More
+				if looked := b.looks() - before; looked > turnLooks+2*listsAhead*agents {
+					t.Errorf("%s with %d pre-matchers looks at %d agents in a turn", p, workers, looked)
+				}
+			}
+			if offered != demands || turns < 2 {
+				t.Errorf("%s with %d pre-matchers offers %d of %d in %d turns", p, workers, offered, demands, turns)
+			}
+		}
+	}
 }

@@ -27,6 +27,8 @@ type search struct {
 	floor int // the least sum of preferences, where the demand has some
 	below int // the largest sum below it of an agent that suits otherwise, or nobody
 
+	looks int // at agents, ever
+
 	trail *trail // what is seen is noted here; nil unless somebody asked for an explanation
 }
 
@@ -109,6 +111,7 @@ func (s *search) nothingLeft() bool {
 // suits reports whether an agent that has enough of every column can be
 // offered.
 func (s *search) suits(a *agent) bool {
+	s.looks++
 	against := s.against(a)
 	s.met |= 1 << against
 	if s.trail != nil {
