@@ -2,9 +2,11 @@ package offers
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,8 +78,8 @@ func ParseConstraint(text string) (Constraint, error) {
 	var err error
 	switch c.op {
 	case "~":
-		if c.expr, err = regexp.Compile(`^(?:` + value + `)$`); err != nil {
-			return c, fmt.Errorf("constraint %q: not a regular expression", clip(text))
+		if c.expr, err = compile(value); err != nil {
+			return c, fmt.Errorf("constraint %q: %w", clip(text), err)
 		}
 	case "<", "<=", ">", ">=":
 		if c.number, err = strconv.ParseFloat(value, 64); err != nil || math.IsNaN(c.number) {
@@ -85,6 +87,30 @@ func ParseConstraint(text string) (Constraint, error) {
 		}
 	}
 	return c, c.named()
+}
+
+// maxExpr bounds a regular expression, in steps of its program: what has few
+// bytes, such as (a{9}){99}, may have many, and every agent is compared with it.
+const maxExpr = 1000
+
+// compile reads a regular expression of the whole value.
+func compile(text string) (*regexp.Regexp, error) {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		var at *syntax.Error
+		if errors.As(err, &at) {
+			return nil, fmt.Errorf("not a regular expression: %s", at.Code)
+		}
+		return nil, fmt.Errorf("not a regular expression: %w", err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, fmt.Errorf("not a regular expression: %w", err)
+	}
+	if n := len(program.Inst); n > maxExpr {
+		return nil, fmt.Errorf("a regular expression of %d steps with its repetitions; at most %d", n, maxExpr)
+	}
+	return regexp.Compile(`^(?:` + text + `)$`)
 }
 
 // limit reads the rest of "distinct X" and "at most N per X".

@@ -2,6 +2,7 @@ package offers_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -103,4 +104,25 @@ func FuzzConstraint(f *testing.F) {
 			t.Fatalf("%q is met before and not after the way through JSON, or the reverse", c)
 		}
 	})
+}
+
+// TestExpressionsAreBounded: what is no regular expression is refused with the
+// reason, and so is one that repetitions make large, however short it is.
+func TestExpressionsAreBounded(t *testing.T) {
+	for value, want := range map[string]string{
+		"[":                  "not a regular expression: missing closing ]",
+		"a)|(b":              "not a regular expression: unexpected )",
+		"a**":                "not a regular expression: invalid nested repetition operator",
+		"a{1001}":            "not a regular expression: invalid repeat count",
+		"(a{1000}){1000}":    "not a regular expression: invalid repeat count",
+		"(?=a)":              "not a regular expression: invalid or unsupported Perl syntax",
+		"a{500}b{500}":       "a regular expression of 1002 steps with its repetitions; at most 1000",
+		"(web|db)[0-9]{1,3}": "",
+		"\\p{L}{400}":        "",
+	} {
+		_, err := offers.ParseConstraint("host~" + value)
+		if got := fmt.Sprint(err); err == nil && want != "" || err != nil && (want == "" || !strings.HasSuffix(got, ": "+want)) {
+			t.Errorf("%s: %v, want %q", value, err, want)
+		}
+	}
 }
