@@ -66,6 +66,10 @@ func simulate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if unfit := w.Unfit(); len(unfit) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "ringmaster: %d of %s can run on no node, even an empty one, %s refused at once: first %s\n",
+			len(unfit), plural(len(w.Tasks), "task"), isOrAre(len(unfit)), unfit[0].Name)
+	}
 	bar := newProgress(c.App.ErrWriter, w.Arrivals()*len(policies))
 	results, err := replay.Run(c.Context, w, policies, match.Config{}, bar.add)
 	bar.end()
@@ -129,6 +133,13 @@ func readWorkload(c *cli.Context, seeds []int64) (w replay.Workload, err error) 
 		}
 		return err
 	})
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "and is"
+	}
+	return "and are"
 }
 
 func withFile(path string, read func(name string, r io.Reader) error) error {

@@ -47,6 +47,10 @@ func openTable(name string, r io.Reader, wanted ...column) (*table, error) {
 		if at < 0 && !c.optional && (c.with == "" || t.has(c.with)) {
 			return nil, fmt.Errorf("%s:1:1: there is no column %s; the heading is %s", name, either(c), strings.Join(heading, ","))
 		}
+		if again := slices.IndexFunc(heading[at+1:], func(h string) bool { return h == c.name || slices.Contains(c.also, h) }); at >= 0 && again >= 0 {
+			line, column := t.csv.FieldPos(at + 1 + again)
+			return nil, fmt.Errorf("%s:%d:%d: the column %s is there twice", name, line, column, either(c))
+		}
 		t.columns[c.name] = at
 	}
 	return t, nil
@@ -63,12 +67,24 @@ func (t *table) next() bool {
 	if errors.Is(err, io.EOF) {
 		return false
 	}
+	if errors.Is(err, csv.ErrFieldCount) {
+		line, _ := t.csv.FieldPos(0)
+		t.err = fmt.Errorf("%s:%d:1: the row has %s, and the heading %d", t.name, line, fields(len(row)), t.csv.FieldsPerRecord)
+		return false
+	}
 	if err != nil {
 		t.err = t.broken(err)
 		return false
 	}
 	t.row = row
 	return true
+}
+
+func fields(n int) string {
+	if n == 1 {
+		return "1 field"
+	}
+	return fmt.Sprintf("%d fields", n)
 }
 
 // broken says a fault of the CSV itself.

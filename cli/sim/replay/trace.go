@@ -58,7 +58,13 @@ func ReadNodes(name string, r io.Reader) ([]Node, error) {
 		return nil, err
 	}
 	var nodes []Node
+	known := map[string]bool{}
 	for t.next() {
+		if id := t.text("node"); known[id] {
+			t.fail("node", fmt.Errorf("there are two nodes %.60q", id))
+		} else {
+			known[id] = true
+		}
 		nodes = append(nodes, Node{
 			Name: t.text("node"), CPU: t.number("cpu_milli", 0, maxMilli), Mem: t.number("mem_mib", 0, maxMiB),
 			GPUs: int(t.number("gpus", 0, offers.MaxDevices)), Model: t.text("model"),
@@ -138,6 +144,24 @@ const (
 	maxMillis   = 100 * 365 * 24 * 3600 * 1000 // a century
 	maxPriority = 1000
 )
+
+// Unfit returns the tasks that no node could run even if it were empty, in their
+// order.
+func (w *Workload) Unfit() (out []*Task) {
+	hosts, known := newHosts(w.Nodes), map[string]bool{}
+	for i := range w.Tasks {
+		t := &w.Tasks[i]
+		fits, seen := known[t.key()]
+		if !seen {
+			fits = slices.ContainsFunc(hosts, func(h host) bool { return h.fits(t) })
+			known[t.key()] = fits
+		}
+		if !fits {
+			out = append(out, t)
+		}
+	}
+	return out
+}
 
 // roomFor returns a check that refuses a task which no node could run even if
 // it were empty, with the field to blame.
