@@ -64,8 +64,13 @@ func setRole(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := cl.send(c.Context, http.MethodPut, "/v1/roles/"+string(name), body); err != nil {
+	raw, err := cl.send(c.Context, http.MethodPut, "/v1/roles/"+string(name), body)
+	if err != nil {
 		return err
+	}
+	var answer struct{ Warning string }
+	if json.Unmarshal(raw, &answer) == nil && answer.Warning != "" {
+		fmt.Fprintf(c.App.ErrWriter, "ringmaster: warning: %s\n", answer.Warning)
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s is set\n", name)
 	return err

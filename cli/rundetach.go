@@ -30,6 +30,8 @@ func (r *running) detach(ctx context.Context) error {
 			if s := e.Status; s.State == offers.Rejected || s.State == offers.Dropped {
 				err = fmt.Errorf("task %s is %s: %s", s.Task, s.State, sentence(s))
 			}
+		case framework.Waits:
+			r.hopeless(e)
 		case framework.Refused:
 			err = e.Err
 		}

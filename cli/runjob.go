@@ -90,7 +90,7 @@ func (r *running) attend(ctx context.Context) error {
 	r.follows, stop = context.WithCancel(context.WithoutCancel(ctx))
 	quiet := r.notice(ctx)
 	results, err := framework.RunBatch(ctx, r.fw, r.job.tasks(), framework.BatchOptions{
-		Demand: r.job.demand, OnUpdate: r.updated, KillWait: killPatience,
+		Demand: r.job.demand, OnUpdate: r.updated, OnWaits: r.hopeless, KillWait: killPatience,
 	})
 	quiet()
 	r.drain(ctx)
@@ -138,6 +138,18 @@ func (r *running) notice(ctx context.Context) func() {
 		cancel()
 		<-done
 	}
+}
+
+// hopeless says at once that no agent there is could ever take the tasks.
+func (r *running) hopeless(w framework.Waits) {
+	r.out.say("%s for an agent that is not there: %s", waitFor(int(r.waiting.Load())), w.Why)
+}
+
+func waitFor(n int) string {
+	if n == 1 {
+		return "1 task waits"
+	}
+	return fmt.Sprintf("%d tasks wait", n)
 }
 
 // drain waits for the rest of the output, after an interrupt not for long.

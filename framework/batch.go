@@ -22,6 +22,8 @@ type BatchOptions struct {
 	Retries int
 	// OnUpdate sees every update before it is acknowledged, one at a time.
 	OnUpdate func(BatchUpdate)
+	// OnWaits hears once why tasks wait for an agent that there is not.
+	OnWaits func(Waits)
 	// Grace is from SIGTERM to SIGKILL when ctx ends; nil means the tasks' own.
 	Grace *time.Duration
 	// KillWait bounds the wait for killed tasks after ctx has ended; 0 means 30 s.
@@ -205,6 +207,10 @@ func (b *batch) event(e Event) error {
 		}
 	case Updated:
 		b.updated(e)
+	case Waits:
+		if b.options.OnWaits != nil && b.byDemand[e.Demand] != nil {
+			b.options.OnWaits(e)
+		}
 	case Refused:
 		if e.Request == "demand" && (e.Demand == "" || b.byDemand[e.Demand] != nil) {
 			return e.Err

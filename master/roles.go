@@ -22,6 +22,7 @@ type shownRole struct {
 	Dominant   string                 `json:"dominant"`
 	Used       map[string]json.Number `json:"used"` // by fair-share kind, offers counted
 	Frameworks int                    `json:"frameworks"`
+	Warning    string                 `json:"warning,omitempty"` // about what was set just now, for people
 }
 
 type shownQuota struct {
@@ -144,6 +145,8 @@ func (a *api) putRole(w http.ResponseWriter, r *http.Request) error {
 			v = p.Match.Roles[i]
 		}
 		v.Settings = settings
-		return []state.Command{set}, showRole(v), nil
+		shown := showRole(v)
+		shown.Warning = overGuaranteed(p.State, name, settings.Quota.Guarantee)
+		return []state.Command{set}, shown, nil
 	})
 }
