@@ -99,6 +99,11 @@ func TestWhatHappensWhileAPuzzleIsAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.withinLimits(t)
+			for _, o := range r.Offers {
+				if b.agents[o.Agent].slot < 0 {
+					t.Fatalf("%s is offered, which is away", b.names[o.Agent])
+				}
+			}
 		}
 		back := func() {
 			solving.Wait()
@@ -115,8 +120,7 @@ func TestWhatHappensWhileAPuzzleIsAway(t *testing.T) {
 			case 4:
 				b.demand(id, fmt.Sprintf(`{"id":"d%d","count":0,"resources":{}}`, n%10))
 			case 5:
-				b.AgentOnline(b.ids[name], false)
-				b.AgentOnline(b.ids[name], true)
+				b.AgentOnline(b.ids[name], rapid.Bool().Draw(t, "agent online"))
 			case 6:
 				b.FrameworkOnline(id, rapid.Bool().Draw(t, "online"))
 				b.FrameworkOnline(id, true)
@@ -172,11 +176,16 @@ func TestAloneBesideAPuzzle(t *testing.T) {
 		b.demand(f, fmt.Sprintf(`{"id":"%s","count":%d,"resources":{"cpus":1}}`, id, count))
 	}
 	unit("many", 4)
+	unit("with it", 1)
 	b.offered()
 	b.now = b.now.Add(window)
 	first := b.Ready(b.now)
 	if first.Puzzle == nil || len(first.Offers) > 0 {
 		t.Fatalf("offered are %v, and no puzzle", first.Offers)
+	}
+	b.activate(b.frameworks[f].demands["with it"])
+	if got := b.on(); got != "[]" {
+		t.Fatalf("offered while its puzzle is away is %s", got)
 	}
 	unit("alone", 1)
 	b.offered()
