@@ -152,6 +152,10 @@ bench: shim ## run the benchmarks (BENCH=regexp BENCHTIME=1s)
 allocator: shim ## measure the allocator in the shapes of Mesos' benchmarks (SHAPE=regexp COUNT=1, minutes)
 	$(GO) test -run '^$$' -bench 'BenchmarkAllocator/$(SHAPE)' -benchtime 1x -count $(COUNT) -timeout 2h ./master/match
 
+.PHONY: bench-report
+bench-report: shim ## what a task costs as agents and tasks grow: a table, and master/lead/growth.svg (COUNT=1, minutes)
+	$(GO) test -run '^$$' -bench Growth -benchtime 20x -count $(COUNT) -timeout 2h ./master/lead | $(GO) run ./cli/growth -svg master/lead/growth.svg
+
 LOAD ?= --agents 1000 --frameworks 10 --tasks 100000
 
 .PHONY: load
