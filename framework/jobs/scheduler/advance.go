@@ -154,13 +154,19 @@ func (g *group) ready(now time.Time) []int {
 }
 
 // ask states how many units the group wants, where the masters know another
-// number. A deadline counts from the beginning of the run; one that has passed
-// is as near as can be.
+// number. To state a demand anew takes back its offers, also those that are on
+// their way here, out of which launches would be dropped: what is wanted beyond
+// a demand waits until that is met, restatedAfter at most. A deadline counts
+// from the beginning of the run; one that has passed is as near as can be.
 func (s *Scheduler) ask(now time.Time, g *group, want int) {
 	if want == g.asked {
 		return
 	}
-	g.asked = want
+	if due := g.stated.Add(restatedAfter); g.asked > 0 && want > g.asked && due.After(now) {
+		g.wake = earliest(g.wake, due)
+		return
+	}
+	g.asked, g.stated = want, now
 	id := g.demandID()
 	if want == 0 {
 		delete(s.byDemand, id)
@@ -213,6 +219,9 @@ func (s *Scheduler) DemandRefused(now time.Time, id offers.DemandID, why string)
 	s.touch(g.run)
 	s.note(now, g.run.job, Event{Run: g.run.Number, Text: "the masters refuse the demand: " + why})
 }
+
+// restatedAfter is how long a demand stands before it may ask for more.
+const restatedAfter = time.Second
 
 // refusedPause is how long a demand rests that the masters refused.
 const refusedPause = 30 * time.Second

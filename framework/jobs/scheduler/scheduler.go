@@ -72,6 +72,7 @@ type group struct {
 	after     []*group // that have to be complete before
 	instances []Instance
 	asked     int       // units that the demand asks for, as the masters know
+	stated    time.Time // when it was stated last
 	wake      time.Time // when a pause ends; zero for never
 }
 

@@ -24,6 +24,8 @@ update web.1.0.1 failed reason=port_taken
   write instances/web/1/0/0
 wait
   at 100ms
+wait
+  at 1s
   demand web.1.v1 2
 offer web.1.v1 2 a1 31010-31013
   accept o3 web.1.0.2: serve 31010 31011 31011 31010

@@ -28,9 +28,8 @@ update long.1.2.1 dropped reason=unknown_task
   write instances/long/1/0/0
 wait
   at 100ms
-  demand long.1 2
 look long
-  running, run 1, version 1, 2 asked for
+  running, run 1, version 1, 1 asked for
   0 done long.1.0.1 on a1
   1 running long.1.1.1 on a1 reconciliation
   2 waiting long.1.2.1 on a1 unknown_task
@@ -43,7 +42,6 @@ update long.7.0.1 running
 update web.1.0.1 running
   kill web.1.0.1
 update long.1.3.2 running
-  demand long.1 1
 update long.1.3.1 running
   kill long.1.3.1
 look long
