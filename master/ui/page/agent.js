@@ -13,7 +13,7 @@ export function agentView(view, [id]) {
   const buttons = h("div", { class: "buttons" });
   const about = h("div", {});
   const room = h("div", { class: "room" });
-  const devices = table("Devices", ["Device", "Memory used", "Share", "Held by", "Health", "What it is"], []);
+  const devices = table("Devices", ["Device", "Memory used", "Share", "Enforced by", "Health", "What it is"], []);
   let record = null;
 
   const draw = () => {

@@ -15,6 +15,7 @@ export function overview(view) {
   view.title("Overview");
   const tiles = h("div", { class: "tiles" });
   const masters = table("Masters", ["Master", "Role", "HTTP", "Raft"], []);
+  const term = h("span", { class: "count" });
   const charts = h("div", { class: "charts" });
   const rings = h("div", { class: "ringsets" });
   const latest = h("ol", { class: "events" });
@@ -25,6 +26,7 @@ export function overview(view) {
     due = 0;
     replace(tiles, tilesOf(live.status));
     replace(masters.body, mastersOf(live.status));
+    term.textContent = `term ${live.status.term}`;
     replace(charts, chartsOf(samples));
   };
   const soon = () => (due ||= setTimeout(count, pause));
@@ -66,7 +68,7 @@ export function overview(view) {
     h("h2", {}, "The last hour"), charts,
     h("div", { class: "split" },
       h("div", { class: "card" }, h("h2", {}, "Latest"), latest),
-      h("div", { class: "card" }, h("h2", {}, "Masters"), masters.box)));
+      h("div", { class: "card" }, h("h2", {}, "Masters ", term), masters.box)));
 }
 
 function tile(name, value, note, href) {
@@ -82,7 +84,7 @@ function tilesOf(status) {
   const waiting = Object.entries(status.pending).map(([kind, n]) => `${n} waiting for ${kind}`);
   const failed = status.tasks.failed ?? 0;
   return [
-    tile("Leader", status.leader?.name ?? "none", `term ${status.term}, ${status.masters.length} master${status.masters.length === 1 ? "" : "s"}`, "#/"),
+    tile("Leader", status.leader?.name ?? "none", `of ${status.masters.length} master${status.masters.length === 1 ? "" : "s"}`, "#/"),
     tile("Agents", (states.active ?? 0).toLocaleString("en"), others.join(", ") || "all active", "#/agents"),
     tile("Tasks alive", tasks.toLocaleString("en"), `${status.tasks.finished ?? 0} finished, ${failed} failed`, "#/tasks"),
     tile("Frameworks", status.frameworks, `${status.offers} offers out`, "#/frameworks"),

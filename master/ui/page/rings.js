@@ -12,6 +12,8 @@ const idle = 8; // times as long as a drawing of so many took, the page is left 
 const travel = 450; // ms that a move takes
 const golden = (Math.sqrt(5) - 1) / 2; // of a turn, spreads dots evenly, however many come
 const spoke = 0.09; // of a turn, at the top, that is left to the labels
+const band = 7; // px, and more, that a band is wide
+const label = 20; // px between two labels, at least
 const hole = 0.1; // of the radius, so that full agents don't meet in one point
 
 // steps of use, each with its colour; the legend names them.
@@ -165,11 +167,18 @@ export class RingSet {
     return this.unit * (hole + ((1 - hole) * i) / this.shown);
   }
 
+  // every says of how many rings one is drawn, for those to be so many pixels apart.
+  every(apart) {
+    return Math.max(1, Math.ceil(apart / (this.edge(1) - this.edge(0))));
+  }
+
+  // circles draws bands: of a ring, or of several where one would be a hairline.
   circles(paint, colour) {
-    for (let i = this.shown; i > 0; i--) {
+    const every = this.every(band);
+    for (let n = Math.ceil(this.shown / every); n > 0; n--) {
       paint.beginPath();
-      paint.arc(this.middle, this.middle, this.edge(i), 0, 2 * Math.PI);
-      paint.fillStyle = colour(i % 2 ? "--ring-odd" : "--ring-even");
+      paint.arc(this.middle, this.middle, this.edge(Math.min(n * every, this.shown)), 0, 2 * Math.PI);
+      paint.fillStyle = colour(n % 2 ? "--ring-odd" : "--ring-even");
       paint.fill();
       paint.strokeStyle = colour("--ring-line");
       paint.lineWidth = 1;
@@ -212,9 +221,10 @@ export class RingSet {
     }
   }
 
-  // labels write where rings begin, straight up from the middle, as many as have room.
+  // labels write where bands begin, straight up from the middle, as many as have room.
   labels(paint, colour) {
-    const every = Math.max(1, Math.ceil(16 / (this.edge(1) - this.edge(0))));
+    const rings = this.every(band);
+    const every = rings * Math.ceil(this.every(label) / rings);
     paint.font = "11px system-ui, sans-serif";
     paint.textAlign = "center";
     paint.textBaseline = "middle";
@@ -300,7 +310,7 @@ export class RingSet {
 export function legend() {
   const swatch = (i) => h("span", { class: `swatch step-${i}` });
   return h("div", { class: "legend" },
-    h("p", {}, "Each dot is an agent, each band a ring: agents with about as much free. ", h("strong", {}, "Full agents sit in the middle; the farther out, the more is free."),
+    h("p", {}, "Each dot is an agent, each band a ring, or a few: agents with about as much free. ", h("strong", {}, "Full agents sit in the middle; the farther out, the more is free."),
       " A dot moves in when a task starts and out when one ends. The bigger the dot, the more the agent has in all."),
     h("ul", {}, steps.map((step, i) => h("li", {}, swatch(i), step.name))));
 }
