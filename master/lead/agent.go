@@ -220,10 +220,12 @@ func (c *Core) agentUnreachable(id offers.AgentID) {
 }
 
 // returned says that a task is back in sight after its agent was unreachable,
-// and remembers what the agent says of it.
+// or was asked about in vain, and remembers what the agent says of it.
 func (c *Core) returned(t *state.Task, listed wire.AgentTask) {
 	last, known := c.delivery.last.of(t.Ref())
 	now := listed.State
+	asked := c.unsure[t.Ref()] && now != offers.Staging // which was the answer
+	delete(c.unsure, t.Ref())
 	status := offers.Status{Task: t.Spec.ID, Agent: t.Agent, State: now, Healthy: listed.Healthy, Started: listed.Started, Time: c.wall()}
 	switch {
 	case now.Terminal() || !now.Known():
@@ -232,7 +234,7 @@ func (c *Core) returned(t *state.Task, listed wire.AgentTask) {
 		// copy of the checkpoint does not know. The order makes the agent say
 		// killing itself, and what else is true it says once it has looked.
 		c.delivery.last.set(t.Ref(), status)
-	case known && last.State == offers.Unreachable, !known && c.wasAway(t):
+	case known && last.State == offers.Unreachable, !known && (asked || c.wasAway(t)):
 		status.UpdateID = c.delivery.makeID()
 		c.update(t.Ref(), status, false)
 	case !known:

@@ -65,6 +65,7 @@ type Core struct {
 	silent     map[offers.AgentID]time.Time // agents without session, since when
 	deadlines  map[offers.FrameworkID]time.Time
 	delivery   *delivery
+	unsure     map[offers.TaskRef]bool // tasks of which a reconcile could not tell the state for want of their agents, and nothing was told since
 	removals   *rate.Limiter
 	launches   uint64            // named so far
 	attempts   map[string]uint64 // the newest connection of each client that registered
@@ -91,6 +92,7 @@ func New(config Config, s *state.State, now time.Time) *Core {
 		silent:     map[offers.AgentID]time.Time{},
 		deadlines:  map[offers.FrameworkID]time.Time{},
 		delivery:   newDelivery(name),
+		unsure:     map[offers.TaskRef]bool{},
 		attempts:   map[string]uint64{},
 		removals:   rate.NewLimiter(rate.Every(config.RemovalEvery), config.RemovalBurst),
 	}

@@ -102,3 +102,29 @@ func TestReconcileKnowsWhatAgentsList(t *testing.T) {
 		t.Errorf("the agent lists it as running since a minute and sick, reconcile answers %+v", s)
 	}
 }
+
+// Who is answered that the agent is not back yet need not ask again: it is told
+// what the agent says when it comes, and nothing of what it was right about.
+func TestReconcileIsCompletedByTheAgent(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("asked", "unasked", "staging", "ends")
+	h.report(a.ref("asked"), offers.Running, "u1")
+	a.acknowledge("asked", "u1")
+	l.succeed()
+	a = l.author(a.id)
+	a.asks("asked", "staging", "ends")
+	h = h.back(listed(a.ref("asked"), offers.Running), listed(a.ref("unasked"), offers.Running), listed(a.ref("staging"), offers.Staging),
+		listed(a.ref("ends"), offers.Failed))
+	got := heard[*wire.Update](a.listener)
+	if len(got) != 1 || got[0].Status.Task != "asked" || got[0].Status.State != offers.Running || got[0].Status.UpdateID == "" {
+		t.Fatalf("the agent is back, and its framework is told %s", written(a.got))
+	}
+	a.acknowledge("asked", got[0].Status.UpdateID)
+	l.succeed()
+	a = l.author(a.id)
+	h.back(listed(a.ref("asked"), offers.Running))
+	if got := heard[*wire.Update](a.listener); len(got) != 0 {
+		t.Errorf("nobody asked the next leader, which tells %+v", got[0].Status)
+	}
+}

@@ -225,7 +225,7 @@ func (s *Framework) kill(c *Core, m *wire.Kill, request string) {
 }
 
 // reconcile answers with one update per task; none of them wants an
-// acknowledgement.
+// acknowledgement. What it can't tell before an agent is back is told then.
 func (s *Framework) reconcile(c *Core, m *wire.Reconcile, request string) {
 	ids := m.TaskIDs
 	if len(ids) == 0 {
@@ -236,8 +236,12 @@ func (s *Framework) reconcile(c *Core, m *wire.Reconcile, request string) {
 		}
 	}
 	for _, id := range ids {
-		status := c.currentStatus(offers.TaskRef{Framework: s.id, Task: id})
+		ref := offers.TaskRef{Framework: s.id, Task: id}
+		status := c.currentStatus(ref)
 		status.UpdateID = ""
+		if _, known := c.delivery.last.of(ref); !known && status.Reason == offers.ReasonPendingAgent {
+			c.unsure[ref] = true
+		}
 		s.peer.Send(&wire.Update{Status: status}, request)
 	}
 	s.peer.Send(&wire.Reconciled{}, request)

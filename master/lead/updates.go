@@ -90,6 +90,7 @@ func (c *Core) update(ref offers.TaskRef, s offers.Status, fromAgent bool) {
 	if a := c.state().Agent(s.Agent); a != nil && s.Address == "" {
 		s.Address = a.Host
 	}
+	delete(c.unsure, ref)
 	c.tellUpdate(ref, &s)
 	if b := c.delivery.add(ref, s, fromAgent); b != nil {
 		c.sendUpdate(b, c.now)
