@@ -301,6 +301,7 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request, list string) {
 
 func (f *fake) one(w http.ResponseWriter, list, id string) {
 	_, all, _ := items(list)
+	var found []json.RawMessage
 	for _, raw := range all {
 		var t struct {
 			ID        string `json:"id"`
@@ -308,11 +309,17 @@ func (f *fake) one(w http.ResponseWriter, list, id string) {
 		}
 		_ = json.Unmarshal(raw, &t)
 		if t.ID == id || t.Framework+":"+t.ID == id {
-			_, _ = w.Write(raw)
-			return
+			found = append(found, raw)
 		}
 	}
-	refuse(w, http.StatusNotFound, "unknown_task", "there is no "+id)
+	switch len(found) {
+	case 0:
+		refuse(w, http.StatusNotFound, "unknown_task", "there is no "+id)
+	case 1:
+		_, _ = w.Write(found[0])
+	default:
+		refuse(w, http.StatusConflict, "bad_message", id+" is the beginning of several ids")
+	}
 }
 
 func (f *fake) order(w http.ResponseWriter, r *http.Request) {

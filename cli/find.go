@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -26,8 +28,21 @@ func (t thing) ref() string {
 }
 
 // find returns the one thing of a list ("agents", "tasks", "frameworks") that
-// text names. An exact id wins over beginnings and names.
+// text names. An exact id wins over beginnings and names. Of tasks there are
+// many, so the masters are asked for the one first; they know no names.
 func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
+	if list == "tasks" && text != "" {
+		raw, err := cl.get(ctx, "/v1/tasks/"+url.PathEscape(text))
+		if err == nil {
+			var t thing
+			err = json.Unmarshal(raw, &t)
+			return t, err
+		}
+		var refused *answerError
+		if !errors.As(err, &refused) || refused.status/100 != 4 {
+			return thing{}, err
+		}
+	}
 	all, err := cl.things(ctx, list)
 	if err != nil {
 		return thing{}, err
