@@ -2,15 +2,28 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 func drainCommand() *cli.Command {
 	return &cli.Command{
 		Name: "drain", Category: operateGroup, Usage: "give an agent no more offers and end its tasks", ArgsUsage: "AGENT",
-		Description: examples("ringmaster drain worker-3", "ringmaster drain worker-3 --deadline 10m"),
-		Flags:       clientFlags(&cli.StringFlag{Name: "deadline", Usage: "`TIME` that its tasks have left"}),
+		Description: examples("ringmaster drain worker-3", "ringmaster drain worker-3 --deadline 10m", "ringmaster drain worker-3 --wait && ssh worker-3 reboot") +
+			"\n\nOn a terminal it shows how the tasks end, until the agent is drained. Ctrl-C leaves it draining.",
+		Flags: clientFlags(
+			&cli.StringFlag{Name: "deadline", Usage: "`TIME` that its tasks have from SIGTERM to SIGKILL; their own kill_grace unless given"},
+			&cli.BoolFlag{Name: "wait", Usage: "show how it goes and end when the agent is drained, also where nobody looks on"},
+		),
 		Action: func(c *cli.Context) error {
 			deadline, err := durationFlag(c, "deadline")
 			if err != nil {
@@ -24,7 +37,106 @@ func drainCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return act(c, "agents", "drain", "drains", body)
+			out, isFile := c.App.Writer.(*os.File)
+			if !c.Bool("wait") && (!isFile || !term.IsTerminal(int(out.Fd()))) {
+				return act(c, "agents", "drain", "drains", body)
+			}
+			return aboutOne(func(c *cli.Context, cl *client, name string) error {
+				t, err := cl.find(c.Context, "agents", name)
+				if err != nil {
+					return err
+				}
+				return (&draining{c: c, client: cl, agent: t, order: body}).follow()
+			})(c)
 		},
 	}
+}
+
+// draining is an agent's way from an order to the end of its last task.
+type draining struct {
+	c      *cli.Context
+	client *client
+	agent  thing
+	order  []byte
+
+	ordered bool
+	ended   int // tasks, as far as was heard
+}
+
+// errDrained ends the reading of events.
+var errDrained = errors.New("the agent is drained")
+
+// follow gives the order once the events are heard that come of it.
+func (d *draining) follow() error {
+	// Two clients: one reads as long as the other asks.
+	events, err := newClient(d.c)
+	if err != nil {
+		return err
+	}
+	r := &eventReader{client: events, query: url.Values{"agent": {d.agent.ID}}, hear: d.hear}
+	err = r.run(d.c.Context)
+	switch {
+	case errors.Is(err, errDrained):
+		return d.say("%s is drained: %s ended", named(d.agent.ID, d.agent.Name), plural(d.ended, "task"))
+	case d.c.Context.Err() != nil && d.ordered:
+		fmt.Fprintf(d.c.App.ErrWriter, "\n%s goes on draining; see ringmaster agents %s, or ringmaster undrain %s\n", d.agent.ID, d.agent.ID, d.agent.ID)
+		return exitCause(d.c.Context)
+	}
+	return err
+}
+
+func (d *draining) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(d.c.App.Writer, format+"\n", args...)
+	return err
+}
+
+func (d *draining) hear(data []byte) error {
+	var e eventView
+	if err := json.Unmarshal(data, &e); err != nil {
+		return fmt.Errorf("the master's event %.200q can't be read: %w", data, err)
+	}
+	switch e.Type {
+	case "begin":
+		return d.begin()
+	case "task_ended":
+		d.ended++
+		return d.say("%s  %s %s", e.Time.Local().Format(time.TimeOnly), plain(e.subject()), e.State)
+	case "agent_updated":
+		return d.state(e.State)
+	}
+	return nil
+}
+
+// begin gives the order, or looks what became of it while events were missed.
+func (d *draining) begin() error {
+	path := "/v1/agents/" + url.PathEscape(d.agent.ID)
+	if !d.ordered {
+		if _, err := d.client.send(d.c.Context, http.MethodPost, path+"/drain", d.order); err != nil {
+			return err
+		}
+		d.ordered = true
+		if err := d.say("%s drains", named(d.agent.ID, d.agent.Name)); err != nil {
+			return err
+		}
+	}
+	raw, err := d.client.get(d.c.Context, path)
+	if err != nil {
+		return err
+	}
+	var now thing
+	if err := json.Unmarshal(raw, &now); err != nil {
+		return fmt.Errorf("the master's answer to %s can't be read: %w", path, err)
+	}
+	return d.state(now.State)
+}
+
+// state is an error once there is nothing more to wait for.
+func (d *draining) state(s string) error {
+	switch offers.AgentState(s) {
+	case offers.AgentDrained:
+		return errDrained
+	case offers.AgentDraining:
+		return nil
+	}
+	return fmt.Errorf("agent %s does not drain any more: it is %s", d.agent.ID, s)
 }
