@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 type masterView struct {
@@ -26,17 +29,29 @@ func mastersCommand() *cli.Command {
 			if err := wantArgs(c, 0, 0); err != nil {
 				return err
 			}
-			return look(c, func(ctx context.Context, cl *client) (sight, error) {
-				return seeList(ctx, cl, "/v1/masters", "masters", url.Values{}, func(p *page, list []masterView) {
-					var rows []row
-					for _, m := range list {
-						rows = append(rows, row{m.Name, m.Role, m.Address, m.Raft})
-					}
-					p.table(row{"NAME", "ROLE", "ADDRESS", "RAFT"}, rows)
-				})
-			})
+			err := lookAtMasters(c, url.Values{})
+			if !errors.Is(err, &offers.Error{Code: offers.Unavailable}) {
+				return err
+			}
+			// None leads. What one of them knows tells which are missing.
+			if stale := lookAtMasters(c, url.Values{"stale": {"true"}}); stale != nil {
+				return stale
+			}
+			return err
 		},
 	}
+}
+
+func lookAtMasters(c *cli.Context, query url.Values) error {
+	return look(c, func(ctx context.Context, cl *client) (sight, error) {
+		return seeList(ctx, cl, "/v1/masters", "masters", query, func(p *page, list []masterView) {
+			var rows []row
+			for _, m := range list {
+				rows = append(rows, row{m.Name, m.Role, m.Address, m.Raft})
+			}
+			p.table(row{"NAME", "ROLE", "ADDRESS", "RAFT"}, rows)
+		})
+	})
 }
 
 func mastersRemoveCommand() *cli.Command {
