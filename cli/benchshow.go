@@ -91,7 +91,7 @@ func (b *benchmark) show(c *cli.Context, results []benchResult) ([]byte, error) 
 	return present(c, sight{raw, func(p *page) error {
 		b.draw(p, middle, runs)
 		return nil
-	}})
+	}}, nil)
 }
 
 func (b *benchmark) draw(p *page, middle benchShown, runs []benchShown) {

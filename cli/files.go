@@ -64,7 +64,7 @@ func files(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("the answer to %s broke off: %w", path, err)
 	}
-	text, err := present(c, sightOf(raw, path, drawFolder))
+	text, err := present(c, sightOf(raw, path, drawFolder), nil)
 	if err != nil {
 		return err
 	}

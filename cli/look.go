@@ -39,7 +39,11 @@ func look(c *cli.Context, see func(context.Context, *client) (sight, error)) err
 		return err
 	}
 	if !c.Bool("watch") {
-		text, err := render(c, cl, see)
+		s, err := see(c.Context, cl)
+		if err != nil {
+			return err
+		}
+		text, err := present(c, s, c.App.Writer)
 		if err != nil {
 			return err
 		}
@@ -64,11 +68,12 @@ func render(c *cli.Context, cl *client, see func(context.Context, *client) (sigh
 	if err != nil {
 		return nil, err
 	}
-	return present(c, s)
+	return present(c, s, nil)
 }
 
-// present writes what was seen in the form that was asked for.
-func present(c *cli.Context, s sight) ([]byte, error) {
+// present returns what was seen in the form that was asked for, but for what
+// early, where it is not nil, has got before all was seen.
+func present(c *cli.Context, s sight, early io.Writer) ([]byte, error) {
 	if c.String("output") == "json" {
 		var b bytes.Buffer
 		if err := json.Indent(&b, bytes.TrimSpace(s.raw), "", "  "); err != nil {
@@ -78,6 +83,7 @@ func present(c *cli.Context, s sight) ([]byte, error) {
 		return b.Bytes(), nil
 	}
 	p := newPage(c)
+	p.early = early
 	if err := s.draw(p); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type page struct {
 	wide  bool // show the columns of -o wide, and nothing cut off
 	color bool
 	now   time.Time // from which ages are told
+	early io.Writer // takes text before all of it is there; nil: it is kept until then
 }
 
 func newPage(c *cli.Context) *page {
@@ -38,6 +40,15 @@ func newPage(c *cli.Context) *page {
 
 func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }
 
+// pass gives away what was written so far, where somebody takes it.
+func (p *page) pass() error {
+	if p.early == nil {
+		return nil
+	}
+	_, err := p.text.WriteTo(p.early)
+	return err
+}
+
 // row is one line of a table.
 type row []string
 
@@ -50,6 +61,31 @@ func (p *page) table(heading row, rows []row) {
 	lines, widths := p.lay(heading, rows)
 	for n, line := range lines {
 		p.line(line, widths, n == 0)
+	}
+}
+
+// longTable is a table whose rows come by and by. The first ones say how wide
+// the columns are; without a terminal to fit they may grow.
+type longTable struct {
+	page   *page
+	widths []int // nil before the first rows
+}
+
+func (t *longTable) add(heading row, rows []row) {
+	lines, widths := t.page.lay(heading, rows)
+	begun := t.widths != nil
+	if !begun {
+		t.widths = widths
+	}
+	for i := range widths {
+		if t.page.width == 0 {
+			t.widths[i] = max(t.widths[i], widths[i])
+		}
+	}
+	for n, line := range lines {
+		if n > 0 || !begun {
+			t.page.line(line, t.widths, n == 0)
+		}
 	}
 }
 

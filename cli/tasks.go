@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -72,10 +73,45 @@ func seeTasks(ctx context.Context, c *cli.Context, cl *client) (sight, error) {
 			query.Set(kind, t.ID)
 		}
 	}
-	return seeList(ctx, cl, "/v1/tasks", "tasks", query, drawTasks)
+	if c.String("output") == "json" {
+		return seeList[taskView](ctx, cl, "/v1/tasks", "tasks", query, nil)
+	}
+	return seeTaskPages(ctx, cl, query)
 }
 
-func drawTasks(p *page, list []taskView) { p.table(taskTable(list, p.now)) }
+// seeTaskPages draws each page of the list when it has come: there may be
+// 100,000 tasks.
+func seeTaskPages(ctx context.Context, cl *client, query url.Values) (sight, error) {
+	path := func() string { return "/v1/tasks?" + query.Encode() }
+	text, err := cl.get(ctx, path())
+	return sight{draw: func(p *page) error {
+		table := longTable{page: p}
+		for {
+			var part struct {
+				Tasks []taskView `json:"tasks"`
+				Next  string     `json:"next"`
+			}
+			if err := json.Unmarshal(text, &part); err != nil {
+				return fmt.Errorf("the master's list of tasks can't be read: %w", err)
+			}
+			if len(part.Tasks) == 0 && table.widths == nil {
+				p.printf("no tasks\n")
+				return nil
+			}
+			table.add(taskTable(part.Tasks, p.now))
+			if part.Next == "" {
+				return nil
+			}
+			if err := p.pass(); err != nil {
+				return err
+			}
+			query.Set("next", part.Next)
+			if text, err = cl.get(ctx, path()); err != nil {
+				return err
+			}
+		}
+	}}, err
+}
 
 // taskTable is the heading of a list of tasks and its rows.
 func taskTable(list []taskView, now time.Time) (heading row, rows []row) {
