@@ -99,6 +99,11 @@ fuzz: shim ## run every fuzz target for FUZZTIME (5s)
 		done; \
 	done
 
+.PHONY: reference
+reference: shim ## write cli/REFERENCE.md, which a test holds to the code
+	$(GO) run ./cli/ringmaster reference > cli/REFERENCE.md.new
+	mv cli/REFERENCE.md.new cli/REFERENCE.md
+
 CHAOS_TIME ?= 5m
 SEED       ?= $(shell date +%s)
 

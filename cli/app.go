@@ -37,7 +37,7 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 			offersCommand(), ringsCommand(), rolesCommand(), explainCommand(), eventsCommand(), topCommand(),
 			roleCommand(), drainCommand(), undrainCommand(), removeCommand(), teardownCommand(),
 			leaderCommand(), snapshotCommand(),
-			benchCommand(), simulateCommand(), systemdCommand(), completionCommand(), completeCommand(), versionCommand(),
+			benchCommand(), simulateCommand(), systemdCommand(), completionCommand(), completeCommand(), referenceCommand(), versionCommand(),
 		},
 	}
 	for _, c := range a.Commands {

@@ -26,6 +26,7 @@ const helper = "agent/discovery/nvidia/helper"
 var floors = map[string]float64{
 	"offers":            0,
 	"offers/door":       0.5,
+	"offers/meter":      0.5,
 	"offers/pages":      0.5,
 	"offers/spell":      0.5,
 	"offers/witness":    0.5,

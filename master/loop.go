@@ -14,6 +14,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/meter"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
@@ -93,7 +94,7 @@ type loopConfig struct {
 
 func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 	l := &loop{
-		config: config, replica: r, logger: logger, feed: cmp.Or(config.feed, newFeed()), meters: cmp.Or(config.meters, newMeters()),
+		config: config, replica: r, logger: logger, feed: cmp.Or(config.feed, newFeed()), meters: cmp.Or(config.meters, newMeters(new(meter.List))),
 		unanswered: map[uint64]func(){},
 		inbox:      make(chan func(*lead.Core), inboxSize),
 		proposed:   make(chan proposal, pipelineSize),

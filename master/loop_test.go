@@ -16,6 +16,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/meter"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
@@ -429,7 +430,7 @@ func (c counted) MarshalJSON() ([]byte, error) {
 // The loop writes nothing out for a peer whose link was cut: it would keep
 // everybody else waiting.
 func TestNothingIsWrittenOutForACutLink(t *testing.T) {
-	s := &session{loop: &loop{logger: hclog.NewNullLogger(), meters: newMeters()}, link: fullLink{}}
+	s := &session{loop: &loop{logger: hclog.NewNullLogger(), meters: newMeters(new(meter.List))}, link: fullLink{}}
 	times := 0
 	for range 3 {
 		s.Send(counted{&times}, "")

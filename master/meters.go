@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ringmaster-project/ringmaster/offers/meter"
 )
 
 // meters count what no picture shows: how long things take, who is here, what
@@ -26,27 +28,21 @@ const (
 	agentSession     = "agent"
 )
 
-func newMeters() *meters {
+// newMeters declares into list what it makes.
+func newMeters(list *meter.List) *meters {
 	m := &meters{
-		decisions: newSpread("ringmaster_decision_seconds", "Time that one search for an agent took, as the mean of those of its turn.",
+		decisions: newSpread(list, "decision_seconds", "Time that one search for an agent took, as the mean of those of its turn.",
 			prometheus.ExponentialBuckets(100e-9, 4, 10)),
-		turns: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "ringmaster_turn_seconds", Help: "Time that the loop of a leader took for one turn: handling what had come, deciding, proposing.",
-			Buckets: prometheus.ExponentialBuckets(25e-6, 4, 9),
-		}),
-		commits: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "ringmaster_commit_seconds", Help: "Time from proposing an entry to Raft until the leader acted on it.",
-			Buckets: prometheus.ExponentialBuckets(500e-6, 2, 14),
-		}),
-		inbox: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ringmaster_inbox", Help: "Messages and requests that waited for the leader's loop when its last turn ended.",
-		}),
-		sessions: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "ringmaster_sessions", Help: "Websocket connections to this master.",
-		}, []string{"kind"}),
-		slow: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ringmaster_slow_sessions_total", Help: "Connections that were closed because their reader was too slow.",
-		}, []string{"kind"}),
+		turns: list.Histogram("turn_seconds", "Time that the loop of a leader took for one turn: handling what had come, deciding, proposing.",
+			prometheus.ExponentialBuckets(25e-6, 4, 9)),
+		commits: list.Histogram("commit_seconds", "Time from proposing an entry to Raft until the leader acted on it.",
+			prometheus.ExponentialBuckets(500e-6, 2, 14)),
+		inbox: prometheus.NewGauge(prometheus.GaugeOpts(
+			list.Declare(meter.Gauge, "inbox", "Messages and requests that waited for the leader's loop when its last turn ended."))),
+		sessions: prometheus.NewGaugeVec(prometheus.GaugeOpts(
+			list.Declare(meter.Gauge, "sessions", "Websocket connections to this master.", "kind")), []string{"kind"}),
+		slow: prometheus.NewCounterVec(prometheus.CounterOpts(
+			list.Declare(meter.Counter, "slow_sessions_total", "Connections that were closed because their reader was too slow.", "kind")), []string{"kind"}),
 	}
 	for _, kind := range []string{frameworkSession, agentSession} {
 		m.sessions.WithLabelValues(kind)
@@ -71,9 +67,9 @@ type spread struct {
 
 var _ prometheus.Collector = (*spread)(nil)
 
-func newSpread(name, help string, bounds []float64) *spread {
+func newSpread(list *meter.List, name, help string, bounds []float64) *spread {
 	return &spread{
-		desc: prometheus.NewDesc(name, help, nil, nil), bounds: bounds, counts: make([]uint64, len(bounds)+1),
+		desc: list.Desc(meter.Histogram, name, help), bounds: bounds, counts: make([]uint64, len(bounds)+1),
 	}
 }
 

@@ -2,11 +2,15 @@ package master
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/ringmaster-project/ringmaster/offers/meter"
 )
 
 // scrapeTimeout bounds how long a scrape waits for the loop.
@@ -28,40 +32,58 @@ type exporter struct {
 var _ prometheus.Collector = (*exporter)(nil)
 
 func newRegistry(a *api) *prometheus.Registry {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("ringmaster_"+name, help, labels, nil)
-	}
 	r := prometheus.NewRegistry()
 	a.meters.register(r)
 	r.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&exporter{
-			api:        a,
-			leader:     desc("leader", "1 on the master that leads, 0 on the others."),
-			term:       desc("term", "Raft's current term."),
-			agents:     desc("agents", "Agents by state.", "state"),
-			frameworks: desc("frameworks", "Frameworks that are not removed, by whether they are connected.", "connected"),
-			tasks:      desc("tasks", "Tasks by state; ended ones as far as they are remembered.", "state"),
-			offers:     desc("offers_total", "Offers since this leader's term began, by what became of them; issued counts all.", "outcome"),
-			decisions:  desc("decisions_total", "Searches for an agent since this leader's term began.", "placement"),
-			pending:    desc("pending", "Waiting demands by the kind that stops them.", "kind"),
-			mismatches: desc("device_mismatches_total", "Times since this leader's term began that an agent had bound, or used, other devices than it was counted on."),
-			prematched: desc("prematched_total", "Of those searches the ones for which agents had been read beforehand, by whether the best of them had changed since.", "changed"),
-			total:      desc("resource_total", "What the reachable agents have: cpus in cores, bandwidth in bits per second, all else in bytes.", "kind"),
-			used:       desc("resource_used", "What tasks hold of it.", "kind"),
-			offered:    desc("resource_offered", "What outstanding offers hold of it.", "kind"),
-			rings:      desc("ring_agents", "Agents in each ring, by its resource and its index from 1.", "resource", "ring"),
-			devices:    desc("devices", "Devices of the reachable agents by class, and whether they can be used.", "class", "well"),
-			last:       desc("raft_last_index", "The last entry of this master's Raft log."),
-			applied:    desc("raft_applied_index", "The last entry that this master has applied."),
-			committed:  desc("raft_commit_index", "The last entry that this master knows to be on a majority of disks."),
-			silence:    desc("raft_leader_silence_seconds", "How long ago this master heard its leader; 0 on the leader."),
-			readers:    desc("event_readers", "Who reads GET /v1/events here."),
-			gaps:       desc("event_gaps_total", "Gaps that readers of events were told of."),
-			dropped:    desc("event_drops_total", "Events that readers missed because they were too slow."),
-		})
+		newExporter(a, new(meter.List)),
+	)
 	return r
+}
+
+// Metrics returns those of a master, in the order of the alphabet, beside what
+// Prometheus' library tells of every Go process.
+func Metrics() []meter.Metric {
+	var list meter.List
+	newMeters(&list)
+	newExporter(nil, &list)
+	slices.SortFunc(list, func(a, b meter.Metric) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+func newExporter(a *api, list *meter.List) *exporter {
+	gauge := func(name, help string, labels ...string) *prometheus.Desc {
+		return list.Desc(meter.Gauge, name, help, labels...)
+	}
+	counter := func(name, help string, labels ...string) *prometheus.Desc {
+		return list.Desc(meter.Counter, name, help, labels...)
+	}
+	return &exporter{
+		api:        a,
+		leader:     gauge("leader", "1 on the master that leads, 0 on the others."),
+		term:       gauge("term", "Raft's current term."),
+		agents:     gauge("agents", "Agents by state.", "state"),
+		frameworks: gauge("frameworks", "Frameworks that are not removed, by whether they are connected.", "connected"),
+		tasks:      gauge("tasks", "Tasks by state; ended ones as far as they are remembered.", "state"),
+		offers:     counter("offers_total", "Offers since this leader's term began, by what became of them; issued counts all.", "outcome"),
+		decisions:  counter("decisions_total", "Searches for an agent since this leader's term began.", "placement"),
+		pending:    gauge("pending", "Waiting demands by the kind that stops them.", "kind"),
+		mismatches: counter("device_mismatches_total", "Times since this leader's term began that an agent had bound, or used, other devices than it was counted on."),
+		prematched: counter("prematched_total", "Of those searches the ones for which agents had been read beforehand, by whether the best of them had changed since.", "changed"),
+		total:      gauge("resource_total", "What the reachable agents have: cpus in cores, bandwidth in bits per second, all else in bytes.", "kind"),
+		used:       gauge("resource_used", "What tasks hold of it.", "kind"),
+		offered:    gauge("resource_offered", "What outstanding offers hold of it.", "kind"),
+		rings:      gauge("ring_agents", "Agents in each ring, by its resource and its index from 1.", "resource", "ring"),
+		devices:    gauge("devices", "Devices of the reachable agents by class, and whether they can be used.", "class", "well"),
+		last:       gauge("raft_last_index", "The last entry of this master's Raft log."),
+		applied:    gauge("raft_applied_index", "The last entry that this master has applied."),
+		committed:  gauge("raft_commit_index", "The last entry that this master knows to be on a majority of disks."),
+		silence:    gauge("raft_leader_silence_seconds", "How long ago this master heard its leader; 0 on the leader."),
+		readers:    gauge("event_readers", "Who reads GET /v1/events here."),
+		gaps:       counter("event_gaps_total", "Gaps that readers of events were told of."),
+		dropped:    counter("event_drops_total", "Events that readers missed because they were too slow."),
+	}
 }
 
 // Describe implements [prometheus.Collector].

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/ringmaster-project/ringmaster/offers/meter"
 )
 
 // gathered returns what the collectors that enter registers have now.
@@ -45,9 +48,41 @@ func TestMetricsKeepTheConventions(t *testing.T) {
 	}
 }
 
+// TestMetricsAreDeclaredAsTheyAre compares what a master exports with what it
+// declares.
+func TestMetricsAreDeclaredAsTheyAre(t *testing.T) {
+	families, err := newRegistry(newScene(t, "").api).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]meter.Metric{}
+	for _, m := range Metrics() {
+		declared[m.Name] = m
+	}
+	seen := 0
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "ringmaster_") {
+			continue
+		}
+		seen++
+		m := declared[f.GetName()]
+		if kind := strings.ToLower(f.GetType().String()); kind != string(m.Kind) || f.GetHelp() != m.Help {
+			t.Errorf("%s is a %s %q, declared as a %q %q", f.GetName(), kind, f.GetHelp(), m.Kind, m.Help)
+		}
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			if !slices.Contains(m.Labels, l.GetName()) {
+				t.Errorf("%s has the label %s, declared are %v", f.GetName(), l.GetName(), m.Labels)
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d metrics were seen", seen)
+	}
+}
+
 // TestSpreadCountsManyAtOnce adds what took 1, 2 and 4 s each to bounds of 1 and 3 s.
 func TestSpreadCountsManyAtOnce(t *testing.T) {
-	s := newSpread("seconds", "Help.", []float64{1, 3})
+	s := newSpread(new(meter.List), "seconds", "Help.", []float64{1, 3})
 	s.add(0, time.Second)
 	s.add(5, 5*time.Second)
 	s.add(2, 4*time.Second)

@@ -8,6 +8,9 @@ import (
 //go:embed openapi.json
 var openapiText []byte
 
+// OpenAPI returns the description of a master's HTTP interface, as JSON.
+func OpenAPI() []byte { return openapiText }
+
 // openapi serves the description of this interface. A test holds it to the
 // routes there are.
 func openapi(w http.ResponseWriter, _ *http.Request) error {

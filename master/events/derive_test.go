@@ -2,9 +2,11 @@ package events_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -204,6 +206,7 @@ func TestEventsLeadFromStateToState(t *testing.T) {
 			n := len(c.told)
 			c.do(batch...)
 			for _, e := range c.told[n:] {
+				checkDescribed(t, &e)
 				if e.ID.Epoch != events.EpochOf(c.state) || e.ID == last || last.Covers(e.ID) || e.ID.Command > c.state.Applied() {
 					t.Fatalf("%s comes after %s, with %d commands applied", e.ID, last, c.state.Applied())
 				}
@@ -221,6 +224,60 @@ func TestEventsLeadFromStateToState(t *testing.T) {
 			t.Fatalf("the reader knows\n%v\nand the state is\n%v", seen, want)
 		}
 	})
+}
+
+// checkDescribed wants every field of an event in the description of its type.
+func checkDescribed(t *rapid.T, e *events.Event) {
+	at := slices.IndexFunc(events.Described, func(d events.Description) bool { return d.Type == e.Type })
+	if at < 0 {
+		t.Fatalf("%s is not described", e.Type)
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		t.Fatal(err)
+	}
+	d := events.Described[at]
+	for f := range fields {
+		if !slices.Contains([]string{"id", "type", "time"}, f) && !slices.Contains(d.Fields, f) {
+			t.Fatalf("%s has a field %s that its description lacks: %s", e.Type, f, text)
+		}
+	}
+	if !d.Durable {
+		t.Fatalf("%s was derived and is described as not durable", e.Type)
+	}
+}
+
+// TestTypesAreDescribed wants a description of every type, with fields that
+// there are.
+func TestTypesAreDescribed(t *testing.T) {
+	all, err := json.Marshal(&events.Event{
+		Framework: "f", Task: "t", Agent: "a", Role: "r", Name: "n", State: "s", Resume: "r", Reason: "r", Message: "m", ExitCode: new(int),
+		Signal: "s", Healthy: new(bool), Resources: new(events.Room), Devices: map[string][]offers.Grant{"gpu": nil}, Deadline: dawn,
+		Address: "a", Term: 1, Lost: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(all, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, typ := range events.Types {
+		if !slices.ContainsFunc(events.Described, func(d events.Description) bool { return d.Type == typ }) {
+			t.Errorf("%s is not described", typ)
+		}
+	}
+	for _, d := range events.Described {
+		for _, f := range d.Fields {
+			if _, ok := fields[f]; !ok {
+				t.Errorf("%s is described with the field %s, which no event has", d.Type, f)
+			}
+		}
+	}
 }
 
 // draw returns any command, about things that are there or not.

@@ -4,51 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 )
-
-// Type is what happened.
-type Type string
-
-// What happens. Durable events are derived from what the masters agreed on, so
-// every master has them; the others are what a leader saw, and go with it.
-const (
-	TaskLaunched          Type = "task_launched"          // durable: accepted and on its way
-	TaskUpdated           Type = "task_updated"           // its agent said that it starts, runs, is killed or is (not) healthy, or is away
-	TaskKillOrdered       Type = "task_kill_ordered"      // durable: somebody wants it to end
-	TaskEnded             Type = "task_ended"             // durable
-	AgentRegistered       Type = "agent_registered"       // durable: new, or back
-	AgentUpdated          Type = "agent_updated"          // durable: in another state
-	AgentDisconnected     Type = "agent_disconnected"     // its connection ended; it may be back at once
-	FrameworkRegistered   Type = "framework_registered"   // durable: new, or back
-	FrameworkDisconnected Type = "framework_disconnected" // durable: removed at the deadline unless it comes back
-	FrameworkRemoved      Type = "framework_removed"      // durable: with all its tasks
-	RoleSet               Type = "role_set"               // durable: weight or quota changed
-	LeaderElected         Type = "leader_elected"         // a master began to lead
-
-	// Restored, durable, says that the whole state was replaced: read it anew.
-	Restored Type = "restored"
-	// Begin is the first of every stream and says where it begins; what is
-	// read after it holds everything up to there.
-	Begin Type = "begin"
-	// Gap says that events were left out: read the state anew.
-	Gap Type = "gap"
-)
-
-// Types are those that can be asked for.
-var Types = []Type{
-	TaskLaunched, TaskUpdated, TaskKillOrdered, TaskEnded, AgentRegistered, AgentUpdated, AgentDisconnected,
-	FrameworkRegistered, FrameworkDisconnected, FrameworkRemoved, RoleSet, LeaderElected,
-}
-
-// kind is what a type is about.
-func (t Type) kind() string {
-	kind, _, _ := strings.Cut(string(t), "_")
-	return kind
-}
 
 // Event is one change. It says how things are after it, not what to add to
 // what was before, so that seeing it twice does no harm.

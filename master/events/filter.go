@@ -29,7 +29,7 @@ func ParseTypes(text string) ([]Type, error) {
 			}
 		}
 		if len(out) == n {
-			return nil, offers.Errorf(offers.BadMessage, "type %.60q is none of an event's: %s, or one of %s", word, kinds(), words())
+			return nil, offers.Errorf(offers.BadMessage, "type %.60q is none of an event's: %s, or one of %s", word, kinds(), list())
 		}
 	}
 	return out, nil
@@ -43,7 +43,7 @@ func kinds() string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-func words() string { return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(Types)), ", "), "[]") }
+func list() string { return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(Types)), ", "), "[]") }
 
 // Wants reports whether a reader is to have the event. That the state was
 // restored concerns everybody.
