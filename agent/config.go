@@ -44,6 +44,7 @@ type Config struct {
 	ArtifactCache    int64                    // bytes of artifacts that are kept, and of the largest that is fetched; 0 means 10 GiB
 	LogSize          int64                    // bytes that are kept of each of a task's logs; 0 means all
 	SandboxAge       time.Duration            // after which sandboxes of ended tasks go; 0 means a week
+	Tracer           offers.Tracer            // of what becomes of tasks; nil: none
 	Door             *door.Door
 	Logger           hclog.Logger
 }

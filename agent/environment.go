@@ -98,6 +98,9 @@ func environment(l tasks.Launch, agent offers.AgentID, sandbox string, defaults 
 	vars["RINGMASTER_FRAMEWORK_ID"] = string(l.Framework)
 	vars["RINGMASTER_AGENT_ID"] = string(agent)
 	vars["RINGMASTER_SANDBOX"] = sandbox
+	if t := l.Task.Traceparent; t != "" {
+		vars["TRACEPARENT"] = string(t)
+	}
 	for class, grants := range l.Holding.Devices {
 		ids, visible := make([]string, len(grants)), make([]string, len(grants))
 		for i, g := range grants {

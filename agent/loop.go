@@ -91,6 +91,9 @@ func (a *Agent) act() error {
 				return err
 			}
 		}
+		for _, s := range r.Spans {
+			a.config.Tracer.Record(s)
+		}
 		for _, l := range r.Start {
 			a.start(l, shims[l.Ref()])
 		}

@@ -25,7 +25,7 @@ func (a *Agent) recover(now time.Time) error {
 		return err
 	}
 	a.identify(content.Known)
-	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Policies: a.config.Policies, Host: a.self.Host, Refusals: a.refusals}, content.Meta)
+	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Policies: a.config.Policies, Host: a.self.Host, Refusals: a.refusals, Traced: a.config.Tracer != nil}, content.Meta)
 	a.machine.Unwell(a.census.Unwell(), now)
 	a.machine.Restore(content.Known, now)
 	a.id = content.Meta.Agent

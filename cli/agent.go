@@ -27,7 +27,12 @@ func agentCommand() *cli.Command {
 			}
 			log := openLog(s, "agent", c.App.ErrWriter)
 			defer reloading(c, log, agentDefaults, opts)()
-			a, err := openAgent(s, d, log, false)
+			t, endTraces, err := openTracer(s, "agent", log)
+			if err != nil {
+				return err
+			}
+			defer endTraces()
+			a, err := openAgent(s, d, t, log, false)
 			if err != nil {
 				return addressInUse(err)
 			}

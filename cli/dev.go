@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/urfave/cli/v2"
 
+	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 )
 
@@ -67,9 +68,18 @@ func devFolder(s *settings) (func() error, error) {
 // first, so that nothing is launched again, then the agent and its tasks with it.
 func dev(c *cli.Context, s *settings, d *door.Door, log hclog.Logger) (err error) {
 	ctx := c.Context
+	tracers := map[string]offers.Tracer{}
+	for _, kind := range []string{"master", "agent", "jobs"} {
+		t, end, err := openTracer(s, kind, log.Named(kind))
+		if err != nil {
+			return err
+		}
+		defer end()
+		tracers[kind] = t
+	}
 	ofMaster := *s
 	ofMaster.dataDir = filepath.Join(s.dataDir, "master")
-	m, err := openMaster(&ofMaster, d, log.Named("master"))
+	m, err := openMaster(&ofMaster, d, tracers["master"], log.Named("master"))
 	if err != nil {
 		return addressInUse(err)
 	}
@@ -82,7 +92,7 @@ func dev(c *cli.Context, s *settings, d *door.Door, log hclog.Logger) (err error
 
 	ofAgent := *s
 	ofAgent.dataDir, ofAgent.http, ofAgent.masters = filepath.Join(s.dataDir, "agent"), "127.0.0.1:0", []string{at}
-	a, err := openAgent(&ofAgent, d, log.Named("agent"), true)
+	a, err := openAgent(&ofAgent, d, tracers["agent"], log.Named("agent"), true)
 	if err != nil {
 		return err
 	}
@@ -94,7 +104,7 @@ func dev(c *cli.Context, s *settings, d *door.Door, log hclog.Logger) (err error
 
 	ofJobs := *s
 	ofJobs.http, ofJobs.advertiseHTTP, ofJobs.masters, ofJobs.role = "127.0.0.1:0", "", []string{at}, "default"
-	j, err := openJobs(&ofJobs, d, log.Named("jobs"))
+	j, err := openJobs(&ofJobs, d, tracers["jobs"], log.Named("jobs"))
 	if err != nil {
 		return err
 	}

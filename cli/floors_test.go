@@ -62,6 +62,7 @@ var owners = map[string][]string{
 	"github.com/gorilla/websocket":      {"offers/wire"},
 	"github.com/creack/pty":             {"agent"},
 	"github.com/urfave/cli/v2":          {"cli"},
+	"go.opentelemetry.io":               {"cli"},
 	"charm.land/bubbletea/v2":           {"cli"},
 	"github.com/goccy/go-yaml":          {"cli", "framework/jobs"},
 	"github.com/robfig/cron/v3":         {"framework/jobs"},

@@ -38,7 +38,12 @@ func jobsCommand() *cli.Command {
 			}
 			log := openLog(s, "jobs", c.App.ErrWriter)
 			defer reloading(c, log, jobsDefaults, opts)()
-			daemon, err := openJobs(s, d, log)
+			t, endTraces, err := openTracer(s, "jobs", log)
+			if err != nil {
+				return err
+			}
+			defer endTraces()
+			daemon, err := openJobs(s, d, t, log)
 			if err != nil {
 				return addressInUse(err)
 			}
@@ -66,10 +71,10 @@ func jobsRole(s *settings, text string) error {
 }
 
 // openJobs opens the jobs framework that s describes.
-func openJobs(s *settings, d *door.Door, log hclog.Logger) (*jobs.Daemon, error) {
+func openJobs(s *settings, d *door.Door, t offers.Tracer, log hclog.Logger) (*jobs.Daemon, error) {
 	return jobs.Open(jobs.Config{
 		Masters: s.masters, Role: s.role, HTTP: s.http, Advertise: s.advertiseHTTP,
-		Directory: &directory{masters: s.masters, door: d}, Door: d, Logger: log,
+		Directory: &directory{masters: s.masters, door: d}, Door: d, Tracer: t, Logger: log,
 	})
 }
 

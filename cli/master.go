@@ -28,7 +28,12 @@ func masterCommand() *cli.Command {
 			}
 			log := openLog(s, "master", c.App.ErrWriter)
 			defer reloading(c, log, masterDefaults, opts)()
-			m, err := openMaster(s, d, log)
+			t, endTraces, err := openTracer(s, "master", log)
+			if err != nil {
+				return err
+			}
+			defer endTraces()
+			m, err := openMaster(s, d, t, log)
 			if err != nil {
 				return addressInUse(err)
 			}

@@ -28,6 +28,7 @@ func commonOptions(begin *settings) []option {
 		{name: "tls.cert", flag: "cert", usage: "PEM `FILE` with our certificate", text: word(func(s *settings) *string { return &s.cert })},
 		{name: "tls.key", flag: "key", usage: "PEM `FILE` with the key of --cert", text: word(func(s *settings) *string { return &s.key })},
 		{name: "tls.ca", flag: "ca", usage: "PEM `FILE` with who signs the others' certificates", text: word(func(s *settings) *string { return &s.ca })},
+		{name: "otlp_endpoint", usage: "`URL` of an OpenTelemetry collector that gets the traces of tasks, by OTLP over HTTP", shown: "none", text: otlpEndpoint},
 		{name: "insecure", usage: "serve others without TLS and token", boolean: func(s *settings, b bool) error { s.insecure = b; return nil }},
 		{name: "auth.required", usage: "refuse to start without a token; false asks nobody for one", boolean: func(s *settings, b bool) error { s.auth = &b; return nil }},
 	}

@@ -174,6 +174,24 @@ func (r *reference) settings() {
 		row := flagRow(s.asFlag())
 		r.row(row[0], code(s.name), code(s.variable()), strings.Join(s.of, ", "), row[1], shown)
 	}
+	r.printf("\nVariables that are no settings:\n")
+	r.table("variable", "of", "means")
+	for _, v := range otherVariables {
+		r.row(code(strings.Split(v[0], ", ")...), v[1], v[2])
+	}
+}
+
+// otherVariables are those that are no settings.
+var otherVariables = [][3]string{
+	{"OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "daemons", "URL of a collector, as --otlp-endpoint, which wins"},
+	{"OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT, _COMPRESSION, _CERTIFICATE, _CLIENT_CERTIFICATE, _CLIENT_KEY", "daemons", "how to speak to it"},
+	{"OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG", "daemons", "which traces that begin here are kept: parentbased_always_on unless it is set"},
+	{"OTEL_BSP_MAX_QUEUE_SIZE, _MAX_EXPORT_BATCH_SIZE, _SCHEDULE_DELAY, _EXPORT_TIMEOUT", "daemons", "spans that wait for the collector at most (2048), and in what portions they go"},
+	{"OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES", "daemons", "what the spans say of who sent them; the service is ringmaster-master, -agent or -jobs unless it is set"},
+	{"OTEL_SDK_DISABLED=true, OTEL_TRACES_EXPORTER=none", "daemons", "no traces, whatever else is set"},
+	{"TRACEPARENT", "run", "the span that its tasks are part of; every traced task has its own in this variable"},
+	{"NO_COLOR", "all", "no colour on a terminal"},
+	{"NOTIFY_SOCKET", "daemons", "where systemd listens"},
 }
 
 func allSettings() (all []*setting) {

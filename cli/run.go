@@ -94,6 +94,9 @@ func readTask(c *cli.Context, name string, r offers.Resources) (offers.Task, err
 	if t.MaxRuntime, err = durationFlag(c, "max-runtime"); err != nil {
 		return t, err
 	}
+	if parent := offers.Traceparent(os.Getenv("TRACEPARENT")); parent.Validate() == nil {
+		t.Traceparent = parent // whoever traces this command sees its tasks
+	}
 	t.Command.Env = map[string]string{}
 	for _, pair := range c.StringSlice("env") {
 		k, v, given := strings.Cut(pair, "=")

@@ -33,7 +33,8 @@ type settings struct {
 	key      string
 	ca       string
 	insecure bool
-	auth     *bool // nil: a token is asked for where there is one
+	otlp     string // URL of a collector of traces; "": none
+	auth     *bool  // nil: a token is asked for where there is one
 
 	// Of a master.
 	raft            string

@@ -5,12 +5,13 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/master"
+	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/rings"
 )
 
 // openMaster opens the master that s describes.
-func openMaster(s *settings, d *door.Door, log hclog.Logger) (*master.Master, error) {
+func openMaster(s *settings, d *door.Door, t offers.Tracer, log hclog.Logger) (*master.Master, error) {
 	layouts := map[string]rings.Layout{}
 	for kind, r := range s.rings {
 		layouts[kind] = rings.Layout{Name: kind, Bounds: r.bounds, Reach: r.reach}
@@ -23,7 +24,7 @@ func openMaster(s *settings, d *door.Door, log hclog.Logger) (*master.Master, er
 		RemovalEvery: s.removalEvery, RemovalBurst: s.removalBurst,
 		Exclude: s.exclude, Placement: s.placement, Rings: layouts, Prematchers: s.prematchers,
 		Balance: &s.balance, Matching: &s.matching, MatchWindow: s.matchWindow,
-		Version: Version, Door: d, Logger: log,
+		Version: Version, Tracer: t, Door: d, Logger: log,
 	})
 }
 
@@ -39,13 +40,13 @@ func (s *settings) founders() int {
 
 // openAgent opens the agent that s describes; endTasks says whether its tasks
 // end with it.
-func openAgent(s *settings, d *door.Door, log hclog.Logger, endTasks bool) (*agent.Agent, error) {
+func openAgent(s *settings, d *door.Door, t offers.Tracer, log hclog.Logger, endTasks bool) (*agent.Agent, error) {
 	return agent.Open(agent.Config{
 		Name: s.name, Masters: s.masters, DataDir: s.dataDir, HTTP: s.http,
 		Resources: s.resources, Attributes: s.attributes, Policies: s.policies,
 		Executors: s.executors, DockerSocket: s.docker,
 		Isolation: s.isolation, Capabilities: s.keep, Rlimits: s.rlimits, CPUQuota: s.cpuQuota,
 		DevicePlugins: s.plugins, ArtifactRoots: s.roots, ArtifactCache: s.cache, LogSize: s.logSize, SandboxAge: s.sandboxAge,
-		Version: Version, KillTasksOnClose: endTasks, Door: d, Logger: log,
+		Version: Version, KillTasksOnClose: endTasks, Tracer: t, Door: d, Logger: log,
 	})
 }

@@ -43,7 +43,8 @@ type Config struct {
 	Matching     *match.Matching         // match.DefaultMatching
 	MatchWindow  time.Duration           // for which `match` gathers what comes; 50 ms
 
-	Version string // of the program, for people
+	Tracer  offers.Tracer // of tasks' ways; nil: none
+	Version string        // of the program, for people
 	Door    *door.Door
 	Logger  hclog.Logger
 }
@@ -131,7 +132,7 @@ const apart = 200_000
 // forLoop is what the loop needs of it; at is the advertised HTTP address.
 func (c *Config) forLoop(name, at string, f *feed) loopConfig {
 	return loopConfig{
-		feed: f,
+		feed: f, tracer: c.Tracer,
 		name: name, address: at, door: c.Door,
 		match: match.Config{
 			Rings: c.Rings, Placement: c.Placement, OfferTimeout: c.OfferTimeout, Exclude: c.Exclude,

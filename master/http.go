@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
@@ -65,6 +66,7 @@ type api struct {
 	replica standing
 	feed    *feed
 	meters  *meters
+	tracer  offers.Tracer // nil: none
 	door    *door.Door
 	logger  hclog.Logger
 	version string

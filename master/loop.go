@@ -13,6 +13,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/meter"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -88,6 +89,7 @@ type loopConfig struct {
 	agentTimeout time.Duration
 	removalEvery time.Duration
 	removalBurst int
+	tracer       offers.Tracer
 	feed         *feed   // nil: its own, which nobody reads
 	meters       *meters // nil: its own
 }
@@ -198,7 +200,12 @@ func (l *loop) begin() {
 	l.runs++
 	master := wire.MasterInfo{Name: l.config.name, Address: l.config.address, Term: l.term}
 	s := l.replica.State()
+	var root func() offers.Traceparent
+	if l.config.tracer != nil {
+		root = l.config.tracer.Root
+	}
 	l.core = lead.New(lead.Config{
+		Root:   root,
 		Master: master, Again: l.runs - 1, Match: l.config.match, AgentTimeout: l.config.agentTimeout,
 		RemovalEvery: l.config.removalEvery, RemovalBurst: l.config.removalBurst,
 	}, s, time.Now())
@@ -220,6 +227,9 @@ func (l *loop) finishTurn(due *time.Timer) {
 		l.logger.Info(n.Text, n.Args...)
 	}
 	l.feed.tell(turn.Told)
+	for _, s := range turn.Spans {
+		l.config.tracer.Record(s)
+	}
 	for batch := turn.Steps; len(batch) > 0; {
 		n := entrySize(batch)
 		commands := make([]state.Command, n)

@@ -63,7 +63,7 @@ func Open(c Config) (_ *Master, err error) {
 	}
 	m.loop = newLoop(m.config.forLoop(m.replica.Self().Name, m.address, f), m.replica, m.logger)
 	m.api = &api{
-		loop: m.loop, replica: m.replica, feed: f, meters: m.loop.meters, door: c.Door, logger: m.logger, version: c.Version,
+		loop: m.loop, replica: m.replica, feed: f, meters: m.loop.meters, tracer: c.Tracer, door: c.Door, logger: m.logger, version: c.Version,
 		framework: m.loop.serveFramework, agent: m.loop.serveAgent,
 		silence: min(longestSilence, m.config.AgentTimeout), hold: electionHold,
 		agents: &http.Transport{

@@ -26,6 +26,7 @@ type exporter struct {
 	decisions, pending, mismatches, prematched      *prometheus.Desc
 	total, used, offered, rings, devices            *prometheus.Desc
 	readers, gaps, dropped                          *prometheus.Desc
+	spans                                           *prometheus.Desc
 	last, committed, applied, silence               *prometheus.Desc
 }
 
@@ -80,6 +81,7 @@ func newExporter(a *api, list *meter.List) *exporter {
 		applied:    gauge("raft_applied_index", "The last entry that this master has applied."),
 		committed:  gauge("raft_commit_index", "The last entry that this master knows to be on a majority of disks."),
 		silence:    gauge("raft_leader_silence_seconds", "How long ago this master heard its leader; 0 on the leader."),
+		spans:      counter("spans_total", "Spans of traces by what became of them: delivered to the collector, failed there, dropped because too many waited.", "outcome"),
 		readers:    gauge("event_readers", "Who reads GET /v1/events here."),
 		gaps:       counter("event_gaps_total", "Gaps that readers of events were told of."),
 		dropped:    counter("event_drops_total", "Events that readers missed because they were too slow."),
@@ -90,7 +92,7 @@ func newExporter(a *api, list *meter.List) *exporter {
 func (e *exporter) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.pending, e.mismatches, e.prematched, e.total, e.used, e.offered,
-		e.rings, e.devices, e.last, e.committed, e.applied, e.silence, e.readers, e.gaps, e.dropped,
+		e.rings, e.devices, e.last, e.committed, e.applied, e.silence, e.readers, e.gaps, e.dropped, e.spans,
 	} {
 		out <- d
 	}
@@ -111,6 +113,12 @@ func (e *exporter) Collect(out chan<- prometheus.Metric) {
 	gauge(e.readers, float64(readers))
 	out <- prometheus.MustNewConstMetric(e.gaps, prometheus.CounterValue, float64(gaps))
 	out <- prometheus.MustNewConstMetric(e.dropped, prometheus.CounterValue, float64(dropped))
+	if t := e.api.tracer; t != nil {
+		delivered, failed, lost := t.Counts()
+		for outcome, n := range map[string]uint64{"delivered": delivered, "failed": failed, "dropped": lost} {
+			out <- prometheus.MustNewConstMetric(e.spans, prometheus.CounterValue, float64(n), outcome)
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	p, err := e.api.loop.picture(ctx)

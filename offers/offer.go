@@ -13,6 +13,8 @@ type Offer struct {
 	Units     int       // units of a counted demand; 0 marks a whole-agent offer
 	Held      Holding   // exactly what is kept free for it
 	Ring      RingRef
+	Stated    time.Time // when its demand was
+	Issued    time.Time
 	Expires   time.Time
 
 	issued      uint64 // order of issue

@@ -117,6 +117,22 @@ func Passing(s State, reason string, healthy *bool) string {
 	return ""
 }
 
+// Why says in a few words how a task ended; "" of one that finished and said
+// nothing.
+func (s *Status) Why() string {
+	switch {
+	case s.Message != "":
+		return s.Message
+	case s.Signal != "":
+		return "ended by " + s.Signal
+	case s.State == Finished:
+		return ""
+	case s.ExitCode != nil:
+		return fmt.Sprintf("exit code %d", *s.ExitCode)
+	}
+	return s.Reason
+}
+
 // Validate refuses reports without a task or of an unknown state.
 func (s *Status) Validate() error {
 	if err := s.Task.Validate(); err != nil {

@@ -21,6 +21,9 @@ type Task struct {
 	KillGrace  Duration          `json:"kill_grace,omitempty"`  // from SIGTERM to SIGKILL; 0 means DefaultKillGrace
 	MaxRuntime Duration          `json:"max_runtime,omitempty"` // 0 means no limit
 	Labels     map[string]string `json:"labels,omitempty"`
+	// Traceparent is the span that the task's way is part of; where it is "" a
+	// master that traces begins a trace.
+	Traceparent Traceparent `json:"traceparent,omitempty"`
 }
 
 // DefaultKillGrace is how long a task has between SIGTERM and SIGKILL.
@@ -83,6 +86,9 @@ func (t *Task) Validate() error {
 		return fmt.Errorf("task %s: %w", t.ID, err)
 	}
 	if err := t.validateWork(); err != nil {
+		return fmt.Errorf("task %s: %w", t.ID, err)
+	}
+	if err := t.Traceparent.Validate(); err != nil {
 		return fmt.Errorf("task %s: %w", t.ID, err)
 	}
 	if len(t.Name) > 256 || !Printable(t.Name) {

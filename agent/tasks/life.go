@@ -69,6 +69,7 @@ func (m *Machine) Started(ref offers.TaskRef, now time.Time) {
 	}
 	t.Started = now
 	m.dirty[ref] = true
+	m.span(t, "launch", t.Accepted, now, nil)
 	if t.State == offers.Starting || t.State == offers.Staging {
 		m.report(t, Report{State: offers.Running, Time: now}, now)
 	}

@@ -17,6 +17,7 @@ type Config struct {
 	Policies map[string]offers.Policy // by class; "" for all
 	Host     string                   // goes into statuses
 	Refusals Refusals
+	Traced   bool // Ready tells the spans of tasks that are part of a sampled trace
 }
 
 // Refusals say why tasks of a kind are rejected; "" is of a kind that runs.
@@ -85,6 +86,7 @@ type Ready struct {
 	Checks  []Launch // check their health and answer with Checked or Unchecked
 	Send    []wire.TaskStatus
 	Usage   bool // what devices are used has changed
+	Spans   []offers.Span
 }
 
 // Empty reports whether there is nothing to do.
@@ -244,6 +246,7 @@ func (m *Machine) finish(t *task, r Report, now time.Time) {
 	}
 	m.release(t)
 	t.Process, t.deadline, t.check = nil, time.Time{}, time.Time{}
+	m.traceEnd(t, &r)
 	m.report(t, r, now)
 	if t.Orphan {
 		m.remove(t)

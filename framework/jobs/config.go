@@ -45,7 +45,8 @@ type Config struct {
 	Advertise string // host:port under which the masters reach it; "" is where it listens
 	Directory Directory
 	Door      *door.Door
-	Logger    hclog.Logger // nil is silent
+	Tracer    offers.Tracer // of what becomes of instances; nil: none
+	Logger    hclog.Logger  // nil is silent
 
 	// StandBy is how often a daemon looks whether the one that works is still
 	// connected; 0 means 1 s.
@@ -72,6 +73,14 @@ func (c Config) filled() (Config, error) {
 		c.connect = framework.Connect
 	}
 	return c, nil
+}
+
+// root begins traces; nil: there are none.
+func (c *Config) root() func() offers.Traceparent {
+	if c.Tracer == nil {
+		return nil
+	}
+	return c.Tracer.Root
 }
 
 func (c *Config) client(id offers.FrameworkID, url string) framework.Config {

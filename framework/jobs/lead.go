@@ -70,7 +70,7 @@ func (d *Daemon) lead(ctx context.Context, id offers.FrameworkID) error {
 	defer l.work.Wait()
 	defer cancel()
 	defer close(l.done)
-	if l.sched, err = scheduler.New(records, st.epoch<<24); err != nil {
+	if l.sched, err = scheduler.New(records, st.epoch<<24, d.config.root()); err != nil {
 		return err
 	}
 	client.Reconcile()
@@ -192,6 +192,10 @@ func (l *leader) act(ctx context.Context) {
 		}
 		for _, id := range out.Kills {
 			l.client.Kill(id, nil)
+		}
+		for _, s := range out.Spans {
+			s.Task.Framework = l.client.ID()
+			l.daemon.config.Tracer.Record(s)
 		}
 		if len(out.Ask) > 0 {
 			l.client.Reconcile(out.Ask...)

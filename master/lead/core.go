@@ -24,6 +24,9 @@ type Config struct {
 	AgentTimeout time.Duration // silence after which an agent is unreachable
 	RemovalEvery time.Duration // how often one agent may be given up at most
 	RemovalBurst int           // how many at once
+
+	// Root begins a trace, see [offers.Tracer]; nil: nothing is traced.
+	Root func() offers.Traceparent
 }
 
 // FrameworkHeartbeat is how often frameworks are to hear from the master.
@@ -72,6 +75,7 @@ type Core struct {
 	turn       []Step            // commands collected in this turn
 	notes      []Note
 	told       []events.Event // of this turn
+	spans      []offers.Span  // of this turn
 	dirty      bool           // something changed since Observe
 }
 
@@ -161,6 +165,7 @@ type Turn struct {
 	Steps []Step // to be made durable, in order, and answered with Committed
 	Notes []Note
 	Told  []events.Event // what changed and is not replicated, in order and without ids
+	Spans []offers.Span  // of traced tasks, what is over of their ways
 	More  bool           // there is more to decide already
 	Next  time.Time      // when to finish a turn even without input; zero: never
 
@@ -179,8 +184,8 @@ func (c *Core) Finish() Turn {
 	}
 	r := c.match.Ready(c.now)
 	c.sendReady(r)
-	t := Turn{Steps: c.turn, Notes: c.notes, Told: c.told, More: r.More, Puzzle: r.Puzzle, Searches: r.Searches}
-	c.turn, c.notes, c.told = nil, nil, nil
+	t := Turn{Steps: c.turn, Notes: c.notes, Told: c.told, Spans: c.spans, More: r.More, Puzzle: r.Puzzle, Searches: r.Searches}
+	c.turn, c.notes, c.told, c.spans = nil, nil, nil, nil
 	t.Next, _ = c.match.Next()
 	if at, ok := c.delivery.next(); ok && (t.Next.IsZero() || at.Before(t.Next)) {
 		t.Next = at
@@ -210,6 +215,7 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 		}
 		return
 	}
+	c.traceEnds(r.Ended)
 	switch {
 	case done.RegisterAgent != nil:
 		if r.Gone != nil { // the agent that had the name before

@@ -174,10 +174,12 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 	}
 	var durable []offers.TaskID
 	waiting := len(acc.Launches)
-	for _, t := range acc.Launches {
+	for i, t := range acc.Launches {
 		t.User, t.LaunchID = s.user, c.nameLaunch()
+		way := c.trace(&t, acc.Made[i])
 		c.Commit(state.Command{Launch: &state.Launch{Task: t}}, func(r state.Result) {
 			waiting--
+			way.accepted(c, &t, r.Err)
 			if r.Err != nil {
 				if r.Err.Code != offers.TaskIDInUse {
 					s.dropped(c, &t, r.Err, request)

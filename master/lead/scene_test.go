@@ -76,6 +76,7 @@ type scene struct {
 	now    time.Time
 	next   time.Time // as the last turn said
 	told   []events.Event
+	spans  []offers.Span
 }
 
 // window is that of the batches of `match`.
@@ -101,7 +102,7 @@ func (l *scene) propose() []lead.Step {
 	l.At(l.now)
 	t := l.Finish()
 	l.next = t.Next
-	l.told = append(l.told, t.Told...)
+	l.told, l.spans = append(l.told, t.Told...), append(l.spans, t.Spans...)
 	return t.Steps
 }
 

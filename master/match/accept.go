@@ -21,6 +21,7 @@ type Acceptance struct {
 	Errors   []*offers.Error  // to be sent, each once
 	Updates  []offers.Status  // dropped and rejected tasks
 	Launches []state.Task     // room is held for them; to be made durable
+	Made     []*offers.Offer  // what each of them came out of
 }
 
 // Accept ends the offers that are named and have not expired by now, and holds
@@ -116,7 +117,7 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 	if f := m.frameworks[o.Framework]; f != nil {
 		launch.Role = f.role
 	}
-	out.Launches = append(out.Launches, launch)
+	out.Launches, out.Made = append(out.Launches, launch), append(out.Made, o)
 }
 
 // used lowers the counts of the demands by the tasks launched out of their

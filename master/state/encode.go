@@ -23,8 +23,9 @@ const (
 //	3  the absences of agents are counted, and what ends a registration says which
 //	4  launches have names
 //	5  and say for which demand they are
+//	6  and may be part of a trace
 const (
-	commandVersion = 5
+	commandVersion = 6
 	oldestVersion  = 1
 )
 

@@ -172,7 +172,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for what, entry := range map[string][]byte{
 		"empty":                  {},
 		"version 0":              {0, 0x80},
-		"version 6":              {6, 0x80},
+		"version 7":              {7, 0x80},
 		"1 to 65536":             {1, 0x80},
 		"names 0":                {1, 0x81, 0xa0},
 		"decode commands: ":      good[:len(good)-1],

@@ -166,6 +166,9 @@ func (s *Scheduler) ask(now time.Time, g *group, want int) {
 		g.wake = earliest(g.wake, due)
 		return
 	}
+	if g.asked == 0 {
+		g.began = now
+	}
 	g.asked, g.stated = want, now
 	id := g.demandID()
 	if want == 0 {

@@ -38,6 +38,7 @@ func (s *Scheduler) Offered(now time.Time, o *wire.Offer) {
 		its := ports.Next(0, g.work.Resources.AnyPorts)
 		ports = ports.Minus(its)
 		t := g.launch(now, ready[i], &o.Agent, its)
+		s.trace(g, ready[i], &t)
 		size += weigh(&t)
 		a.Tasks = append(a.Tasks, t)
 		g.asked--
@@ -143,7 +144,9 @@ func expand(text string, value func(string) (string, error)) string {
 func (s *Scheduler) NotLaunched(now time.Time, tasks []offers.Task, why string) {
 	for i := range tasks {
 		if g, index := s.find(tasks[i].ID); g != nil && g.instances[index].Phase == Launched {
-			s.dropped(now, g, index, offers.Status{State: offers.Dropped, Message: why})
+			st := offers.Status{State: offers.Dropped, Message: why}
+			s.traceEnd(now, g, index, &st)
+			s.dropped(now, g, index, st)
 		}
 	}
 }

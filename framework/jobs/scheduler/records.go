@@ -121,4 +121,8 @@ type Last struct {
 	Launched time.Time      `json:"launched,omitzero"`
 	Started  time.Time      `json:"started,omitzero"`
 	Ended    time.Time      `json:"ended,omitzero"`
+
+	// Of a traced one: the span that is told when it ends, and its beginning.
+	Traceparent offers.Traceparent `json:"traceparent,omitempty"`
+	Wanted      time.Time          `json:"wanted,omitzero"`
 }

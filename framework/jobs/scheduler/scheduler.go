@@ -19,6 +19,8 @@ import (
 // that has ended has no instance that waits or is launched; a group asks for
 // no more units than it has instances whose turn it is.
 type Scheduler struct {
+	root func() offers.Traceparent // nil: nothing is traced
+
 	jobs     map[string]*job
 	byDemand map[offers.DemandID]*group
 	floor    int    // the highest run of any job that was forgotten: ids of tasks are never given twice
@@ -37,6 +39,7 @@ type Output struct {
 	Declines []offers.OfferID
 	Kills    []offers.TaskID
 	Ask      []offers.TaskID // to reconcile
+	Spans    []offers.Span   // of instances that ended
 }
 
 // Accept launches tasks in one offer.
@@ -73,14 +76,16 @@ type group struct {
 	instances []Instance
 	asked     int       // units that the demand asks for, as the masters know
 	stated    time.Time // when it was stated last
+	began     time.Time // when it last began to ask for any
 	wake      time.Time // when a pause ends; zero for never
 }
 
 // New returns a scheduler of the given records, as [Output.Writes] had them.
 // It launches nothing before [Scheduler.Settled]. Changes are counted from the
-// given number, which is higher than that of any scheduler before it.
-func New(records map[string]json.RawMessage, changes uint64) (*Scheduler, error) {
-	s := &Scheduler{jobs: map[string]*job{}, byDemand: map[offers.DemandID]*group{}, touched: map[*run]bool{}, changes: changes}
+// given number, which is higher than that of any scheduler before it. Where
+// root is not nil it begins a trace for every instance, see [offers.Tracer].
+func New(records map[string]json.RawMessage, changes uint64, root func() offers.Traceparent) (*Scheduler, error) {
+	s := &Scheduler{root: root, jobs: map[string]*job{}, byDemand: map[offers.DemandID]*group{}, touched: map[*run]bool{}, changes: changes}
 	if err := s.load(records); err != nil {
 		return nil, err
 	}

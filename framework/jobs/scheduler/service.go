@@ -244,7 +244,7 @@ func (s *Scheduler) serviceEnded(now time.Time, g *group, in *Instance, st offer
 		return
 	}
 	if o.Failures++; o.Failures > g.work.Update.Failures() {
-		s.giveUp(now, g.run, fmt.Sprintf("%d instances failed, the last with: %s", o.Failures, why(st)))
+		s.giveUp(now, g.run, fmt.Sprintf("%d instances failed, the last with: %s", o.Failures, st.Why()))
 	}
 }
 

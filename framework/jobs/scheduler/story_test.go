@@ -56,6 +56,8 @@ type teller struct {
 	records map[string]json.RawMessage
 	pending []string // keys that are written and not known to be
 	offers  int
+	traces  int
+	root    func() offers.Traceparent
 	out     strings.Builder
 }
 
@@ -68,7 +70,7 @@ func newTeller(tb testing.TB) *teller {
 }
 
 func (tl *teller) begin() {
-	sched, err := scheduler.New(maps.Clone(tl.records), 0)
+	sched, err := scheduler.New(maps.Clone(tl.records), 0, tl.root)
 	if err != nil {
 		tl.tb.Fatal(err)
 	}
@@ -110,6 +112,11 @@ func (tl *teller) do(words []string, file string) {
 		tl.submit(file)
 	case "settled":
 		tl.sched.Settled()
+	case "trace": // from the next begin on
+		tl.root = func() offers.Traceparent {
+			tl.traces++
+			return offers.Traceparent(fmt.Sprintf("00-%032x-%016x-01", tl.traces, tl.traces))
+		}
 	case "written":
 		tl.sched.Written(tl.pending)
 		tl.pending = nil
@@ -243,6 +250,10 @@ func (tl *teller) take() {
 			}
 			tl.say("accept %s %s: %s", a.Offer, a.Tasks[i].ID, strings.Join(a.Tasks[i].Command.Args(), " "))
 		}
+	}
+	for _, s := range out.Spans {
+		trace, _ := s.Self.IDs()
+		tl.say("span %s %s of trace %d, %v to %v: %s %s", s.Name, s.Task.Task, trace[15], s.Start.Sub(epoch), s.End.Sub(epoch), s.State, s.Failed)
 	}
 	for _, id := range out.Declines {
 		tl.say("decline %s", id)

@@ -79,6 +79,7 @@ func (g *group) tell(in *Instance, st offers.Status) {
 // ended decides what follows the end of an instance's task.
 func (s *Scheduler) ended(now time.Time, g *group, index int, st offers.Status) {
 	in := &g.instances[index]
+	s.traceEnd(now, g, index, &st)
 	stopping, replaced := g.run.State == Stopping, in.Replaced
 	switch {
 	case stopping && st.State != offers.Finished:
@@ -105,7 +106,7 @@ func (s *Scheduler) ended(now time.Time, g *group, index int, st offers.Status) 
 		s.writeInstance(g, index)
 	}
 	s.touch(g.run)
-	text := why(st)
+	text := st.Why()
 	switch {
 	case g.gang():
 		text = g.gangText(now, in, replaced, text)
@@ -137,22 +138,7 @@ func (s *Scheduler) dropped(now time.Time, g *group, index int, st offers.Status
 	}
 	s.writeInstance(g, index)
 	s.touch(g.run)
-	s.note(now, g.run.job, Event{Run: g.run.Number, Task: g.ref(index).taskID(), State: st.State, Text: why(st)})
-}
-
-// why says in a few words how a task ended.
-func why(st offers.Status) string {
-	switch {
-	case st.Message != "":
-		return st.Message
-	case st.Signal != "":
-		return "ended by " + st.Signal
-	case st.State == offers.Finished:
-		return ""
-	case st.ExitCode != nil:
-		return fmt.Sprintf("exit code %d", *st.ExitCode)
-	}
-	return st.Reason
+	s.note(now, g.run.job, Event{Run: g.run.Number, Task: g.ref(index).taskID(), State: st.State, Text: st.Why()})
 }
 
 func where(in *Instance) string {
