@@ -130,3 +130,19 @@ func TestWhenToTrace(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkRecord hands spans to a collector that takes them at once.
+func BenchmarkRecord(b *testing.B) {
+	taken := &deadCollector{alive: make(chan struct{})}
+	close(taken.alive)
+	t, err := newTracer(taken, &settings{}, "master", hclog.NewNullLogger())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer t.stop()
+	parent, now := t.Root(), time.Now()
+	b.ReportAllocs()
+	for b.Loop() {
+		t.Record(offers.Span{Name: "accept", Parent: parent, Start: now, End: now, Task: offers.TaskRef{Framework: "f00001-c0de", Task: "t"}, Agent: "a00001-c0de", Demand: "d"})
+	}
+}

@@ -176,7 +176,7 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 	waiting := len(acc.Launches)
 	for i, t := range acc.Launches {
 		t.User, t.LaunchID = s.user, c.nameLaunch()
-		way := c.trace(&t, acc.Made[i])
+		way := c.trace(&t, acc.MadeFor(i))
 		c.Commit(state.Command{Launch: &state.Launch{Task: t}}, func(r state.Result) {
 			waiting--
 			way.accepted(c, &t, r.Err)

@@ -122,3 +122,24 @@ func TestLostTasksAreTraced(t *testing.T) {
 	l.spans = nil
 	l.wantSpans("it ended once", dawn)
 }
+
+// BenchmarkWay takes one task after the other from its demand to its end. Tracing
+// it allocates 9 times more (495 instead of 486).
+func BenchmarkWay(b *testing.B) {
+	for name, root := range map[string]func() offers.Traceparent{"untraced": nil, "traced": func() offers.Traceparent { return traceparent(1) }} {
+		b.Run(name, func(b *testing.B) {
+			l := newScene(b)
+			l.config.Root = root
+			l.succeed()
+			h, f := l.host("a", ""), l.author("")
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				id := offers.TaskID(fmt.Sprint("t", n))
+				f.launch(id)
+				h.report(f.ref(id), offers.Finished, "1.1")
+				f.acknowledge(id, "1.1")
+				h.got, f.got, l.spans, l.told = nil, nil, nil, nil
+			}
+		})
+	}
+}

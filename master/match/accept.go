@@ -21,8 +21,12 @@ type Acceptance struct {
 	Errors   []*offers.Error  // to be sent, each once
 	Updates  []offers.Status  // dropped and rejected tasks
 	Launches []state.Task     // room is held for them; to be made durable
-	Made     []*offers.Offer  // what each of them came out of
+
+	ended []*offers.Offer
 }
+
+// MadeFor returns the offer out of which the i-th launch came.
+func (a *Acceptance) MadeFor(i int) *offers.Offer { return madeFor(a.ended, i) }
 
 // Accept ends the offers that are named and have not expired by now, and holds
 // room for the tasks that fit. What the tasks don't use goes back at once.
@@ -45,6 +49,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		return out
 	}
 	m.counters.Accepted += uint64(len(ended))
+	out.ended = ended
 	room, a := m.insideOffers(ended)
 	out.Launches = make([]state.Task, 0, len(drafts))
 	seen := map[offers.TaskID]bool{}
@@ -117,7 +122,7 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 	if f := m.frameworks[o.Framework]; f != nil {
 		launch.Role = f.role
 	}
-	out.Launches, out.Made = append(out.Launches, launch), append(out.Made, o)
+	out.Launches = append(out.Launches, launch)
 }
 
 // used lowers the counts of the demands by the tasks launched out of their
