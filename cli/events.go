@@ -18,7 +18,7 @@ func eventsCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORM`: table, wide or json, one event a line", Value: "table"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f", "watch", "w"}, Usage: "go on until Ctrl-C, whatever becomes of the connection; false ends with what the masters still keep", Value: true},
 			&cli.StringFlag{Name: "after", Usage: "begin after the event `ID`, or with the oldest one that is kept", DefaultText: "now; oldest with --follow=false"},
-			&cli.StringFlag{Name: "type", Usage: "only `TYPES,...`, such as task_ended; task, agent, framework, role and leader are all of theirs"},
+			&cli.StringFlag{Name: "type", Usage: "only `TYPES,...`, such as task_ended; task, agent, framework, role, leader and offer are all of theirs; those of offers come only if they are named"},
 			&cli.StringFlag{Name: "task", Usage: "only those of the task `ID`"},
 			&cli.StringFlag{Name: "framework", Usage: "only those of the framework `ID`"},
 			&cli.StringFlag{Name: "agent", Usage: "only those of the agent `ID`, its tasks' too"},
@@ -59,10 +59,15 @@ func showEvents(c *cli.Context, cl *client) error {
 		query.Set("follow", "false")
 		query.Set("after", cmp.Or(c.String("after"), "oldest"))
 	}
+	quiet := !c.Bool("follow") || !isTerminal(c.App.ErrWriter)
 	r := &eventReader{client: cl, query: query, hear: func(data []byte) error {
 		text, err := eventText(c, data)
 		if err != nil {
 			return err
+		}
+		if !quiet { // the first is the beginning; after it nothing may come for long
+			fmt.Fprintf(c.App.ErrWriter, "connected to %s; what changes is shown as it happens, until Ctrl-C\n", cl.heard)
+			quiet = true
 		}
 		_, err = c.App.Writer.Write(text)
 		return err
@@ -81,6 +86,8 @@ type eventView struct {
 	Framework string    `json:"framework_id"`
 	Task      string    `json:"task_id"`
 	Agent     string    `json:"agent_id"`
+	Offer     string    `json:"offer_id"`
+	Demand    string    `json:"demand_id"`
 	Role      string    `json:"role"`
 	Name      string    `json:"name"`
 	State     string    `json:"state"`
@@ -125,6 +132,8 @@ func eventText(c *cli.Context, data []byte) ([]byte, error) {
 // subject is what an event is about.
 func (e *eventView) subject() string {
 	switch {
+	case e.Offer != "":
+		return e.Framework + ":" + e.Offer
 	case e.Task != "":
 		return e.Framework + ":" + e.Task
 	case e.Agent != "":
@@ -162,7 +171,9 @@ func (e *eventView) detail() string {
 	if e.Task != "" && e.Type == "task_launched" {
 		add("on " + e.Agent)
 	}
-	if !e.Deadline.IsZero() {
+	if e.Offer != "" {
+		add("on " + e.Agent + " for " + e.Demand)
+	} else if !e.Deadline.IsZero() {
 		add("removed at " + e.Deadline.UTC().Format(time.RFC3339))
 	}
 	if e.Term > 0 {

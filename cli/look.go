@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 )
 
 // lookFlags are those of every command that shows something.
@@ -120,7 +118,7 @@ func watch(c *cli.Context, render func() ([]byte, error)) error {
 }
 
 func redraw(w io.Writer, text []byte) error {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(w) {
 		text = append([]byte("\x1b[H\x1b[2J"), text...)
 	}
 	_, err := w.Write(text)

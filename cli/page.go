@@ -27,15 +27,21 @@ type page struct {
 
 func newPage(c *cli.Context) *page {
 	p := &page{wide: c.String("output") == "wide", now: time.Now()}
-	f, isFile := c.App.Writer.(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) {
+	if !isTerminal(c.App.Writer) {
 		return p
 	}
+	f := c.App.Writer.(*os.File)
 	if w, _, err := term.GetSize(int(f.Fd())); err == nil && !p.wide {
 		p.width = w
 	}
 	p.color = os.Getenv("NO_COLOR") == "" && !c.Bool("no-color") && os.Getenv("TERM") != "dumb"
 	return p
+}
+
+// isTerminal reports whether people see what is written there as it comes.
+func isTerminal(w io.Writer) bool {
+	f, isFile := w.(*os.File)
+	return isFile && term.IsTerminal(int(f.Fd()))
 }
 
 func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }

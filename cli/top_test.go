@@ -142,3 +142,15 @@ func drain(ctx context.Context, heard <-chan struct{}) {
 		}
 	}
 }
+
+// TestEventsSayThatTheyWait: where nothing happens a terminal shows that the
+// stream is there.
+func TestEventsSayThatTheyWait(t *testing.T) {
+	c := newCluster(t, 1, 0)
+	x := openTerminal(t, 100, 10, "events", "--masters", c.http[0])
+	x.sees(t, "connected to "+c.http[0]+"; what changes is shown as it happens, until Ctrl-C")
+	x.press(t, "\x03")
+	if code := x.ends(); code != 0 {
+		t.Errorf("after Ctrl-C it ends with %d", code)
+	}
+}

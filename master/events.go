@@ -48,6 +48,9 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 		return a.elsewhere(w, r, err)
 	}
 	defer reader.leave()
+	if filter.WantsOffers() {
+		reader.wantOffers()
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")

@@ -28,6 +28,7 @@ type feed struct {
 	news    chan struct{} // closed when there is something new; nil while nobody waits
 	over    chan struct{} // closed when this master leads no more; nil while it does not lead
 	readers int
+	offers  int    // readers that want to know of offers
 	gaps    uint64 // told to readers
 	dropped uint64 // events that readers missed because they were too slow
 
@@ -180,12 +181,13 @@ func (f *feed) counts() (readers int, gaps, dropped uint64) {
 
 // feedReader is one reader's place in a feed. Its goroutine owns it.
 type feedReader struct {
-	feed  *feed
-	over  <-chan struct{} // closed when it is to connect anew; nil: never
-	place uint64
-	at    events.ID // of the place
-	known events.ID // durable events up to here it has had elsewhere
-	gap   bool      // what it wants to go on from is not kept
+	offers bool // it is counted as one that wants to know of offers
+	feed   *feed
+	over   <-chan struct{} // closed when it is to connect anew; nil: never
+	place  uint64
+	at     events.ID // of the place
+	known  events.ID // durable events up to here it has had elsewhere
+	gap    bool      // what it wants to go on from is not kept
 
 	announced uint64 // of the statuses, the last that it had
 }
@@ -233,6 +235,24 @@ func (r *feedReader) leave() {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
 	r.feed.readers--
+	if r.offers {
+		r.feed.offers--
+	}
+}
+
+// wantOffers says that the reader wants to know what becomes of offers.
+func (r *feedReader) wantOffers() {
+	r.feed.mu.Lock()
+	defer r.feed.mu.Unlock()
+	r.offers = true
+	r.feed.offers++
+}
+
+// offersWanted reports whether anybody wants to know what becomes of offers.
+func (f *feed) offersWanted() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.offers > 0
 }
 
 // fresh returns the newest status, nil where the reader has had it.

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -358,4 +359,46 @@ func TestStreamOverHTTP(t *testing.T) {
 	if _, err := io.ReadAll(resp.Body); err != nil {
 		t.Errorf("the stream of a leader that leads no more ends with %v", err)
 	}
+}
+
+// TestOffersAreForThoseWhoAsk: what becomes of offers is wanted while somebody
+// reads who asked for it, and nobody else gets it.
+func TestOffersAreForThoseWhoAsk(t *testing.T) {
+	s := newTelling(t)
+	synctest.Test(t, func(t *testing.T) {
+		s.open(100, true)
+		all := s.read(t, "")
+		all.took()
+		if s.feed.offersWanted() {
+			t.Error("offers are wanted, and nobody asked")
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/events?type=offer,role", nil)
+		r.Host = "127.0.0.1:5050"
+		w := &tape{header: http.Header{}, status: http.StatusOK, ended: make(chan struct{})}
+		go func() {
+			defer close(w.ended)
+			s.ServeHTTP(w, r)
+		}()
+		w.took()
+		if !s.feed.offersWanted() {
+			t.Error("offers are not wanted, and somebody asked")
+		}
+		s.feed.tell([]events.Event{
+			{Type: events.OfferMade, Time: time.Now().UTC(), Offer: "o1-7"}, {Type: events.AgentDisconnected, Time: time.Now().UTC(), Agent: "a1"},
+		})
+		if text := w.took(); !strings.Contains(text, `"type":"offer_made"`) || !strings.Contains(text, `"offer_id":"o1-7"`) || strings.Contains(text, "agent_disconnected") {
+			t.Errorf("who asked got %q", text)
+		}
+		if text := all.took(); strings.Contains(text, "offer") || !strings.Contains(text, "agent_disconnected") {
+			t.Errorf("who did not ask got %q", text)
+		}
+		leave()
+		<-w.ended
+		if s.feed.offersWanted() {
+			t.Error("offers are still wanted")
+		}
+		s.feed.cease()
+		<-all.ended
+	})
 }

@@ -221,6 +221,7 @@ func (l *loop) finishTurn(due *time.Timer) {
 	}
 	now := l.now()
 	l.core.At(now)
+	l.core.Follow(l.feed.offersWanted())
 	core, turn := l.core, l.core.Finish()
 	l.meters.decisions.add(turn.Searches, time.Since(now))
 	for _, n := range turn.Notes {

@@ -255,7 +255,7 @@ func checkDescribed(t *rapid.T, e *events.Event) {
 // there are.
 func TestTypesAreDescribed(t *testing.T) {
 	all, err := json.Marshal(&events.Event{
-		Framework: "f", Task: "t", Agent: "a", Role: "r", Name: "n", State: "s", Resume: "r", Reason: "r", Message: "m", ExitCode: new(int),
+		Framework: "f", Task: "t", Agent: "a", Offer: "o", Demand: "d", Role: "r", Name: "n", State: "s", Resume: "r", Reason: "r", Message: "m", ExitCode: new(int),
 		Signal: "s", Healthy: new(bool), Resources: new(events.Room), Devices: map[string][]offers.Grant{"gpu": nil}, Deadline: dawn,
 		Address: "a", Term: 1, Lost: 1,
 	})

@@ -18,6 +18,8 @@ type Event struct {
 	Framework offers.FrameworkID        `json:"framework_id,omitempty"`
 	Task      offers.TaskID             `json:"task_id,omitempty"`
 	Agent     offers.AgentID            `json:"agent_id,omitempty"`
+	Offer     offers.OfferID            `json:"offer_id,omitempty"`
+	Demand    offers.DemandID           `json:"demand_id,omitempty"` // of the offer
 	Role      offers.Role               `json:"role,omitempty"`
 	Name      string                    `json:"name,omitempty"` // of the task, agent, framework or master
 	State     string                    `json:"state,omitempty"`
@@ -27,9 +29,9 @@ type Event struct {
 	ExitCode  *int                      `json:"exit_code,omitempty"`
 	Signal    string                    `json:"signal,omitempty"`
 	Healthy   *bool                     `json:"healthy,omitempty"`
-	Resources *Room                     `json:"resources,omitempty"` // what a launch took, or an end gave back
+	Resources *Room                     `json:"resources,omitempty"` // what a launch took, an end gave back, or an offer holds
 	Devices   map[string][]offers.Grant `json:"devices,omitempty"`
-	Deadline  time.Time                 `json:"deadline,omitzero"` // of a framework that is away
+	Deadline  time.Time                 `json:"deadline,omitzero"` // of a framework that is away, or an offer
 	Address   string                    `json:"address,omitempty"` // HTTP, of a master
 	Term      uint64                    `json:"term,omitempty"`
 	Lost      uint64                    `json:"lost,omitempty"` // of a gap, where that is known

@@ -8,17 +8,18 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// Filter is what a reader wants. The zero Filter wants everything.
+// Filter is what a reader wants. The zero Filter wants everything but what
+// becomes of offers.
 type Filter struct {
 	Framework offers.FrameworkID
 	Agent     offers.AgentID
 	Role      offers.Role
 	Task      offers.TaskID // of Framework
-	Types     []Type        // none: all
+	Types     []Type        // none: all but those of offers
 }
 
 // ParseTypes reads types separated by commas; a kind (task, agent, framework,
-// role, leader) stands for all of its types.
+// role, leader, offer) stands for all of its types.
 func ParseTypes(text string) ([]Type, error) {
 	var out []Type
 	for word := range strings.SplitSeq(text, ",") {
@@ -55,5 +56,8 @@ func (f *Filter) Wants(e *Event) bool {
 		(f.Agent == "" || f.Agent == e.Agent) &&
 		(f.Role == "" || f.Role == e.Role) &&
 		(f.Task == "" || f.Task == e.Task) &&
-		(len(f.Types) == 0 || slices.Contains(f.Types, e.Type))
+		(len(f.Types) == 0 && !e.Type.OfOffer() || slices.Contains(f.Types, e.Type))
 }
+
+// WantsOffers reports whether a reader asks for what becomes of offers.
+func (f *Filter) WantsOffers() bool { return slices.ContainsFunc(f.Types, Type.OfOffer) }

@@ -20,6 +20,13 @@ const (
 	RoleSet               Type = "role_set"
 	LeaderElected         Type = "leader_elected"
 
+	// What becomes of offers is told only while somebody asks for it by type.
+	OfferMade      Type = "offer_made"
+	OfferAccepted  Type = "offer_accepted"
+	OfferDeclined  Type = "offer_declined"
+	OfferRescinded Type = "offer_rescinded"
+	OfferExpired   Type = "offer_expired"
+
 	// Restored says that the whole state was replaced: read it anew.
 	Restored Type = "restored"
 	// Begin is the first of every stream and says where it begins; what is
@@ -33,6 +40,7 @@ const (
 var Types = []Type{
 	TaskLaunched, TaskUpdated, TaskKillOrdered, TaskEnded, AgentRegistered, AgentUpdated, AgentDisconnected,
 	FrameworkRegistered, FrameworkDisconnected, FrameworkRemoved, RoleSet, LeaderElected,
+	OfferMade, OfferAccepted, OfferDeclined, OfferRescinded, OfferExpired,
 }
 
 // kind is what a type is about.
@@ -40,6 +48,9 @@ func (t Type) kind() string {
 	kind, _, _ := strings.Cut(string(t), "_")
 	return kind
 }
+
+// OfOffer reports whether events of the type are told only to who asks for them.
+func (t Type) OfOffer() bool { return t.kind() == "offer" }
 
 // Description is what there is to know of a type.
 type Description struct {
@@ -52,6 +63,8 @@ type Description struct {
 	// time, by their names in JSON.
 	Fields []string
 }
+
+var offerFields = words("offer_id demand_id framework_id agent_id role resources devices")
 
 // Described tells of every type, those that can be asked for first.
 var Described = []Description{
@@ -67,6 +80,11 @@ var Described = []Description{
 	{FrameworkRemoved, true, "A framework was removed, with all its tasks.", words("framework_id name role deadline")},
 	{RoleSet, true, "The weight, quota or placement of a role changed.", words("role")},
 	{LeaderElected, false, "A master began to lead.", words("name address term")},
+	{OfferMade, false, "A framework is offered room on an agent until the deadline. Offers are told only while somebody asks for them by type.", append(words("deadline"), offerFields...)},
+	{OfferAccepted, false, "An offer was used; what its tasks hold is in their task_launched.", offerFields},
+	{OfferDeclined, false, "An offer was given back.", offerFields},
+	{OfferRescinded, false, "An offer was taken back.", append(words("reason"), offerFields...)},
+	{OfferExpired, false, "Nobody answered to an offer in time.", offerFields},
 	{Restored, true, "The whole state was replaced: read it anew. Every filter lets it through.", nil},
 	{Begin, false, "The first of every stream: what is read after it holds everything up to there.", words("name address term")},
 	{Gap, false, "Events were left out: read the state anew.", words("message lost")},

@@ -75,6 +75,7 @@ type Core struct {
 	turn       []Step            // commands collected in this turn
 	notes      []Note
 	told       []events.Event // of this turn
+	follows    bool           // what becomes of offers is told
 	spans      []offers.Span  // of this turn
 	dirty      bool           // something changed since Observe
 }
@@ -183,6 +184,7 @@ func (c *Core) Finish() Turn {
 		c.sendUpdate(b, c.now)
 	}
 	r := c.match.Ready(c.now)
+	c.tellOffers(&r)
 	c.sendReady(r)
 	t := Turn{Steps: c.turn, Notes: c.notes, Told: c.told, Spans: c.spans, More: r.More, Puzzle: r.Puzzle, Searches: r.Searches}
 	c.turn, c.notes, c.told, c.spans = nil, nil, nil, nil

@@ -2,6 +2,7 @@ package lead
 
 import (
 	"github.com/ringmaster-project/ringmaster/master/events"
+	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -26,3 +27,44 @@ func (c *Core) tellUpdate(ref offers.TaskRef, s *offers.Status) {
 }
 
 func same(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// Follow says whether what becomes of offers is to be told from now on.
+func (c *Core) Follow(on bool) {
+	c.follows = on
+	c.match.Follow(on)
+}
+
+// outcomes are the events of how offers end.
+var outcomes = map[match.Outcome]events.Type{
+	match.OfferAccepted: events.OfferAccepted, match.OfferDeclined: events.OfferDeclined,
+	match.OfferRescinded: events.OfferRescinded, match.OfferExpired: events.OfferExpired,
+}
+
+// tellOffers tells those who listen what became of offers, and which are new.
+func (c *Core) tellOffers(r *match.Ready) {
+	if !c.follows {
+		return
+	}
+	for _, end := range r.Ends {
+		e := c.ofOffer(outcomes[end.Outcome], end.Offer)
+		e.Reason = end.Reason
+		c.told = append(c.told, e)
+	}
+	for _, o := range r.Offers {
+		e := c.ofOffer(events.OfferMade, o)
+		e.Deadline = o.Expires.UTC()
+		c.told = append(c.told, e)
+	}
+}
+
+func (c *Core) ofOffer(what events.Type, o *offers.Offer) events.Event {
+	room := events.Room(o.Held.Amounts)
+	e := events.Event{
+		Type: what, Time: c.wall(), Offer: o.ID, Demand: o.Demand, Framework: o.Framework, Agent: o.Agent,
+		Resources: &room, Devices: o.Held.Devices,
+	}
+	if f := c.state().Framework(o.Framework); f != nil {
+		e.Role = f.Role
+	}
+	return e
+}

@@ -1,6 +1,7 @@
 package lead_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // heardOf returns what was told since the last time, as lines.
@@ -15,7 +17,10 @@ func (l *scene) heardOf() []string {
 	var out []string
 	for _, e := range l.told {
 		line := fmt.Sprintf("%s %s %s", e.Type, e.Task, e.State)
-		if e.Task == "" {
+		switch {
+		case e.Offer != "":
+			line = fmt.Sprintf("%s of %s for %s, %d, %s", e.Type, e.Framework, e.Demand, e.Resources[offers.CPUs], e.Reason)
+		case e.Task == "":
 			line = fmt.Sprintf("%s %s", e.Type, e.Agent)
 		}
 		if e.Healthy != nil {
@@ -88,4 +93,42 @@ func TestWhatIsToldNamesItsTask(t *testing.T) {
 	if role := l.state.Task(f.ref("t")).Role; e.Framework != f.id || e.Agent != h.self.ID || e.Role != role || e.ID != (events.ID{}) {
 		t.Errorf("told is %+v, want the role %q", e, role)
 	}
+}
+
+// What becomes of offers is told while somebody wants to know, each end once.
+func TestOffersAreToldWhileFollowed(t *testing.T) {
+	l := newScene(t)
+	l.host("a", "")
+	f := l.author("")
+	offered := f.wish()
+	l.heardOf()
+	f.say(&wire.Decline{OfferIDs: []offers.OfferID{offered.ID}, Refuse: new(offers.Duration)})
+	l.wantTold("nobody listens")
+	l.Follow(true)
+	of := fmt.Sprint(" of ", f.id, " for d, 1000, ")
+	decline := func(o offers.OfferID) {
+		f.say(&wire.Decline{OfferIDs: []offers.OfferID{o}, Refuse: new(offers.Duration)})
+	}
+	outstanding := func() offers.OfferID { return l.Observe().Match.Offers[0].ID }
+	decline(outstanding())
+	l.wantTold("it is declined and made anew", "offer_declined"+of, "offer_made"+of)
+	f.say(acceptance(wire.Offer{ID: outstanding()}, "t"))
+	l.wantTold("it is accepted", "offer_accepted"+of)
+	f.wish()
+	l.wantTold("there is another", "offer_made"+of)
+	f.say(&wire.Accept{OfferIDs: []offers.OfferID{outstanding(), "nosuch"}})
+	l.wantTold("a bad accept gives it back", "offer_declined"+of, "offer_made"+of)
+	l.wait(time.Hour)
+	l.wantTold("it expires", "offer_expired"+of, "offer_made"+of)
+	f.say(&wire.DemandMessage{Demands: []json.RawMessage{[]byte(`{"id":"d","count":0}`)}})
+	l.wantTold("it is withdrawn", "offer_rescinded"+of+"demand_changed")
+	f.wish()
+	f.leave()
+	l.wantTold("its framework leaves", "offer_made"+of, "offer_rescinded"+of+"framework_away")
+	l.Follow(false)
+	f = l.author(f.id)
+	f.wish()
+	l.Follow(true)
+	l.commit()
+	l.wantTold("nobody listened")
 }

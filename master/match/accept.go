@@ -36,8 +36,13 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 	m.expire(now)
 	var out Acceptance
 	ended, err := m.book.Consume(id, ids)
+	how := OfferAccepted
+	if err != nil {
+		how = OfferDeclined // its framework has given it up
+	}
 	for _, o := range ended {
 		m.release(o)
+		m.ended(o, how, "")
 	}
 	if err != nil {
 		out.Errors = append(out.Errors, asError(err))
@@ -163,6 +168,7 @@ func (m *Matcher) Decline(id offers.FrameworkID, ids []offers.OfferID, refuse ti
 		}
 		m.counters.Declined++
 		m.end(o)
+		m.ended(o, OfferDeclined, "")
 		m.refuse(f, o.Agent, &o.Held, now, refuse)
 	}
 }

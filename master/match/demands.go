@@ -129,6 +129,7 @@ func (m *Matcher) FrameworkOnline(id offers.FrameworkID, online bool) {
 	}
 	for _, o := range m.book.OfFramework(id) {
 		m.end(o)
+		m.ended(o, OfferRescinded, "framework_away")
 	}
 	f.refused, f.passes = map[offers.AgentID][]refusal{}, nil
 	f.online, f.suppressed = online, false

@@ -69,6 +69,8 @@ type Matcher struct {
 	loose    []*demand // gangs that lost offers since the last Ready
 	mustered int       // searches for units of gangs, in this turn
 	rescinds []Rescind
+	followed bool       // ends are noted
+	ends     []OfferEnd // since the last Ready
 	hopeless []Hopeless
 	counters Counters
 	fairTmp  []int64 // scratch of charge and count

@@ -11,6 +11,7 @@ import (
 type Ready struct {
 	Offers   []*offers.Offer // issued; to be read only, and only before the next call
 	Rescinds []Rescind
+	Ends     []OfferEnd // of offers, before any of Offers was issued; only while they are followed
 	Hopeless []Hopeless // each demand once
 	// More says that there is more to decide: the turn was cut to keep the
 	// loop responsive.
@@ -24,6 +25,39 @@ type Rescind struct {
 	Framework offers.FrameworkID
 	Offers    []offers.OfferID
 	Reason    string
+}
+
+// OfferEnd is what became of an offer. It is to be read only.
+type OfferEnd struct {
+	*offers.Offer
+	Outcome Outcome
+	Reason  string // of a rescinded one
+}
+
+// Outcome is how an offer ends.
+type Outcome int
+
+// The ways in which an offer ends; there is no zero one.
+const (
+	_ Outcome = iota
+	OfferAccepted
+	OfferDeclined
+	OfferRescinded
+	OfferExpired
+)
+
+// Follow says whether Ready is to tell what becomes of offers from now on.
+func (m *Matcher) Follow(on bool) {
+	if m.followed = on; !on {
+		m.ends = nil
+	}
+}
+
+// ended notes what became of an offer, if somebody wants to know.
+func (m *Matcher) ended(o *offers.Offer, how Outcome, reason string) {
+	if m.followed {
+		m.ends = append(m.ends, OfferEnd{o, how, reason})
+	}
 }
 
 // maxDecisions bounds the searches of one turn, and turnLooks the agents that are
@@ -89,6 +123,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	r.Rescinds, m.rescinds = m.rescinds, nil
 	r.Hopeless, m.hopeless = m.hopeless, nil
 	r.Puzzle, m.sends = m.sends, nil
+	r.Ends, m.ends = m.ends, nil
 	r.Searches = m.counters.Decisions - before
 	return r
 }
@@ -250,6 +285,7 @@ func (m *Matcher) expire(now time.Time) {
 	for _, o := range m.book.Expired(now) {
 		m.counters.Expired++
 		m.end(o)
+		m.ended(o, OfferExpired, "")
 		m.tell(o, "expired")
 	}
 }
@@ -268,6 +304,7 @@ func (m *Matcher) rescind(list []*offers.Offer, reason string) {
 	for _, o := range list {
 		m.counters.Rescinded++
 		m.end(o)
+		m.ended(o, OfferRescinded, reason)
 		m.tell(o, reason)
 	}
 }
