@@ -13,6 +13,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/meter"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
@@ -27,7 +28,7 @@ func TestNothingIsDoneThatIsNotWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &Agent{
-		log: hclog.NewNullLogger(), store: store, machine: tasks.New(tasks.Config{}, tasks.Meta{}),
+		log: hclog.NewNullLogger(), meters: newMeters(new(meter.List)), store: store, machine: tasks.New(tasks.Config{}, tasks.Meta{}),
 		inbox: make(chan func(), 8), stopped: make(chan struct{}),
 		life: t.Context(), preparing: map[offers.TaskRef]context.CancelCauseFunc{},
 	}

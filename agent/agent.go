@@ -28,6 +28,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/sandbox"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/meter"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
@@ -36,6 +37,7 @@ type Agent struct {
 	// static after Open
 	config     Config
 	log        hclog.Logger
+	meters     *meters
 	listener   net.Listener
 	lock       *os.File
 	limits     *limits.Limits
@@ -91,7 +93,7 @@ func Open(c Config) (*Agent, error) {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	a := &Agent{
-		config: c, log: c.Logger, attempt: wire.Attempt{Client: rand.Text()},
+		config: c, log: c.Logger, meters: newMeters(new(meter.List)), attempt: wire.Attempt{Client: rand.Text()},
 		inbox: make(chan func(), 1024), stopped: make(chan struct{}), registered: make(chan struct{}),
 		collect: make(chan struct{}, 1), checking: make(chan struct{}, maxChecks), attending: make(chan struct{}, maxExecs), running: map[offers.TaskRef]*supervisor{},
 		preparing: map[offers.TaskRef]context.CancelCauseFunc{}, ended: map[offers.TaskRef]chan struct{}{}, disks: map[offers.TaskRef]int64{},

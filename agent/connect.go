@@ -166,6 +166,7 @@ func (a *Agent) answered(s *session, m wire.Message, now time.Time) {
 		if a.machine.Doubt() != doubt {
 			a.log.Error("the checkpoint is an older copy; what it knows of and may have run already is not started", "agent_id", m.AgentID, "why", a.machine.Doubt())
 		}
+		a.meters.registrations.Inc()
 		s.registered, s.interval = true, m.Heartbeat.Std()
 		if s.interval <= 0 {
 			s.interval = defaultHeartbeat

@@ -48,6 +48,7 @@ func (a *Agent) serve() *http.Server {
 func (a *Agent) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /metrics", a.metrics())
 	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/logs", a.guarded(door.Sandbox, a.serveLog))
 	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/files", a.guarded(door.Sandbox, a.serveFile))
 	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/files/{path...}", a.guarded(door.Sandbox, a.serveFile))

@@ -100,7 +100,7 @@ func (a *Agent) supervise(ref offers.TaskRef, e execution) {
 	select {
 	case open := <-s.gate:
 		e.Open(open)
-		a.await(ref, e, a.machine.Started)
+		a.await(ref, e, a.started)
 	case <-a.stopped:
 		e.Close()
 	}

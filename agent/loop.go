@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/checkpoint"
@@ -131,7 +132,10 @@ func (a *Agent) commit(r *tasks.Ready) error {
 			change.Progress[ref] = p
 		}
 	}
-	if err := a.store.Commit(change); err != nil {
+	began := time.Now()
+	err := a.store.Commit(change)
+	a.meters.commits.Observe(time.Since(began).Seconds())
+	if err != nil {
 		return fmt.Errorf("it stops, since it can't remember what it does any more: %w", err)
 	}
 	if r.Meta != nil {
@@ -143,7 +147,10 @@ func (a *Agent) commit(r *tasks.Ready) error {
 		a.limitDisk(l)
 	}
 	for ref, p := range change.Progress {
-		a.follow(ref, p.State.Terminal())
+		over := p.State.Terminal()
+		if lived := a.follow(ref, over); over && (lived || slices.ContainsFunc(r.Launched, func(l tasks.Launch) bool { return l.Ref() == ref })) {
+			a.meters.ended.WithLabelValues(string(p.State)).Inc()
+		}
 	}
 	for _, ref := range r.Removed {
 		a.forget(ref)
@@ -158,8 +165,9 @@ func (a *Agent) limitDisk(l tasks.Launch) {
 	a.disks[l.Ref()] = l.Task.Resources.Amounts[offers.Disk]
 }
 
-// follow lets readers of a task's log know whether more may come.
-func (a *Agent) follow(ref offers.TaskRef, ended bool) {
+// follow lets readers of a task's log know whether more may come. It reports
+// whether the task was known to live.
+func (a *Agent) follow(ref offers.TaskRef, ended bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	done, living := a.ended[ref]
@@ -171,6 +179,7 @@ func (a *Agent) follow(ref offers.TaskRef, ended bool) {
 		delete(a.ended, ref)
 		delete(a.disks, ref)
 	}
+	return living
 }
 
 // forget lets the collector drop what is kept of a task, its sandbox after a

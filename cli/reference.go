@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/master"
 	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/offers/meter"
@@ -213,6 +214,8 @@ func allSettings() (all []*setting) {
 func (r *reference) metrics() {
 	r.printf("\n## Metrics\n\nAt `GET /metrics` of a master, beside `go_...` and `process_...` of every Go process. What counts the cluster only the leader has.\n")
 	r.meters(master.Metrics())
+	r.printf("\nAt `GET /metrics` of an agent:\n")
+	r.meters(agent.Metrics())
 }
 
 func (r *reference) meters(list []meter.Metric) {

@@ -1,10 +1,6 @@
 package master
 
 import (
-	"encoding/json"
-	"os"
-	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -95,41 +91,5 @@ func TestSpreadCountsManyAtOnce(t *testing.T) {
 		if b := h.GetBucket()[i]; b.GetCumulativeCount() != want {
 			t.Errorf("%d took at most %v s, want %d", b.GetCumulativeCount(), b.GetUpperBound(), want)
 		}
-	}
-}
-
-// TestDashboardAndAlertsNameRealMetrics reads every name of ours in the files
-// for operators, and wants a master to have it.
-func TestDashboardAndAlertsNameRealMetrics(t *testing.T) {
-	_, _, text := newScene(t, "").ask("GET", "/metrics", "")
-	names := regexp.MustCompile(`\bringmaster_[a-z_]+`)
-	for _, file := range []string{"../monitoring/dashboard.json", "../monitoring/alerts.yaml"} {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := names.FindAllString(string(content), -1)
-		if len(found) == 0 {
-			t.Errorf("%s names no metric", file)
-		}
-		for _, name := range found {
-			if !strings.Contains(text, "\n"+name+" ") && !strings.Contains(text, "\n"+name+"{") {
-				t.Errorf("%s: there is no metric %s", file, name)
-			}
-		}
-		if strings.HasSuffix(file, ".json") && !json.Valid(content) {
-			t.Errorf("%s is not JSON", file)
-		}
-	}
-}
-
-// TestAlertsAreRules lets Prometheus itself read the rules.
-func TestAlertsAreRules(t *testing.T) {
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool is not here")
-	}
-	if out, err := exec.Command(promtool, "check", "rules", "../monitoring/alerts.yaml").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -50,6 +50,25 @@ func (m *Machine) Usage() (*wire.Usage, error) {
 	return usage, errors.Join(bad...)
 }
 
+// DeviceUse is how one device is.
+type DeviceUse struct {
+	DeviceName
+	Capacity, Used int64 // bytes
+	Well           bool
+}
+
+// Devices returns how every device is, in the order of classes and indexes.
+func (m *Machine) Devices() []DeviceUse {
+	var out []DeviceUse
+	for _, c := range m.room.Classes() {
+		for i, d := range c.Devices {
+			_, unwell := m.unwell[c.Name][d.ID]
+			out = append(out, DeviceUse{DeviceName{c.Name, d.ID}, d.Capacity, c.Used[i], !unwell})
+		}
+	}
+	return out
+}
+
 // Unwell takes which devices can't be used for now and why, by class and id;
 // all others are well. What is free of them is given to nobody, and the running
 // tasks that hold them are told, also when they are well again.

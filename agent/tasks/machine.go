@@ -152,6 +152,16 @@ func (m *Machine) Running(ref offers.TaskRef) (Launch, bool) {
 	return t.Launch, true
 }
 
+// States returns how many tasks are in each state; of ended ones those whose
+// end is not acknowledged.
+func (m *Machine) States() map[offers.State]int {
+	out := map[offers.State]int{}
+	for _, t := range m.tasks {
+		out[t.State]++
+	}
+	return out
+}
+
 // Living returns the tasks that have not ended, in the order of their names.
 func (m *Machine) Living() []offers.TaskRef {
 	var refs []offers.TaskRef
