@@ -36,7 +36,7 @@ func newApp(in io.Reader, out, errOut io.Writer) *cli.App {
 			statusCommand(), mastersCommand(), agentsCommand(), frameworksCommand(), tasksCommand(),
 			offersCommand(), ringsCommand(), rolesCommand(), explainCommand(), eventsCommand(), topCommand(),
 			roleCommand(), drainCommand(), undrainCommand(), removeCommand(), teardownCommand(),
-			leaderCommand(), snapshotCommand(),
+			leaderCommand(), snapshotCommand(), tokenCommand(),
 			benchCommand(), simulateCommand(), systemdCommand(), completionCommand(), completeCommand(), referenceCommand(), versionCommand(),
 		},
 	}
