@@ -165,6 +165,24 @@ func (r *Room) PortsFor(ask *Resources) (Ports, bool) {
 	return nil, true
 }
 
+// TakenPorts returns the ports that are taken.
+func (r *Room) TakenPorts() Ports { return r.ports }
+
+// Refill makes h all that is taken, even where it passes the inventory; what is
+// withheld stays.
+func (r *Room) Refill(h Holding) {
+	r.used, r.ports = Amounts{}, nil
+	for i := range r.classes {
+		c := &r.classes[i]
+		clear(c.Used)
+		clear(c.Shares)
+		for d := range c.Devices {
+			c.mark(d)
+		}
+	}
+	r.Claim(h)
+}
+
 // Classes returns the agent's device classes with their use, ascending by
 // name. The caller must not change them.
 func (r *Room) Classes() []ClassRoom { return r.classes }

@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -166,9 +167,12 @@ func (l *load) end(n int) {
 }
 
 // processorTime is what this process has used so far.
-func processorTime() time.Duration {
+func processorTime() time.Duration { return processorTimeOf(syscall.RUSAGE_SELF) }
+
+// processorTimeOf is that of this process or of this thread.
+func processorTimeOf(whose int) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	if err := syscall.Getrusage(whose, &u); err != nil {
 		panic(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
@@ -203,6 +207,52 @@ func BenchmarkPrematch(b *testing.B) {
 			b.ReportMetric(float64(made)/b.Elapsed().Seconds(), "units/s")
 		})
 	}
+}
+
+// BenchmarkFollower is what a follower saves its leader where a strategy reads
+// every agent: what the leader's own thread spends on a unit, by turns of 512
+// demands of so many shapes; run it with -cpu 2. What the follower spends is left
+// out, and the sending of frames.
+func BenchmarkFollower(b *testing.B) {
+	for _, shapes := range []int{512, 8} {
+		for _, followers := range []int{0, 1} {
+			b.Run(fmt.Sprintf("agents=10000/shapes=%d/followers=%d", shapes, followers), func(b *testing.B) {
+				benchmarkFollower(b, shapes, followers)
+			})
+		}
+	}
+}
+
+func benchmarkFollower(b *testing.B, shapes, followers int) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s := newBench(b, Config{OfferTimeout: time.Hour, Placement: offers.LeastRequested, Prematch: Prematch{Workers: 1}})
+	for i := range 10_000 {
+		s.agent(fmt.Sprint("a", i), fmt.Sprintf(`{"cpus":%d,"mem":"%dGiB"}`, 4+i%29, 16+i%49))
+	}
+	f := s.framework("f", "default")
+	for range followers {
+		follower := newRunning(1)
+		defer follower.leave(b)
+		s.FollowerJoined(follower)
+		defer s.FollowerLeft(follower)
+	}
+	var spent time.Duration
+	made := 0
+	b.ResetTimer()
+	for made < b.N {
+		b.StopTimer()
+		s.FrameworkOnline(f, false) // its offers go back
+		s.FrameworkOnline(f, true)
+		s.manyShapes(f, 512, shapes)
+		b.StartTimer()
+		before := processorTimeOf(syscall.RUSAGE_THREAD)
+		made += len(s.Ready(s.now).Offers)
+		spent += processorTimeOf(syscall.RUSAGE_THREAD) - before
+	}
+	b.ReportMetric(float64(spent.Microseconds())/float64(made), "leader-us/unit")
+	b.ReportMetric(float64(made)/b.Elapsed().Seconds(), "units/s")
+	b.ReportMetric(100*float64(s.counters.Afar)/float64(made), "%-by-lists")
 }
 
 // BenchmarkBatch is one turn that matches 10,000 demands, no two of them alike,

@@ -71,6 +71,16 @@ func (k *kinds) columnName(c int) string {
 	return name
 }
 
+// columnNamed returns the column of that ring kind, or -1.
+func (k *kinds) columnNamed(name string) int {
+	for c := range k.ringed() {
+		if k.columnName(c) == name {
+			return c
+		}
+	}
+	return -1
+}
+
 // covers reports whether every class of the inventory is known.
 func (k *kinds) covers(v offers.Inventory) bool {
 	return !slices.ContainsFunc(v.Classes, func(c offers.DeviceClass) bool { return k.class(c.Name) < 0 })

@@ -17,12 +17,12 @@ package match
 // 3 0 20 7 taken, a slice of 5 makes (0 + 35/96) / 2.
 type leastRequested struct{}
 
-func (leastRequested) choose(s *search) *agent { return s.least(meanRequested) }
+func (r leastRequested) choose(s *search) *agent { return s.least(r.score) }
 
 func (leastRequested) prefers() string { return "the agent that is left emptiest" }
 
-// meanRequested returns millionths.
-func meanRequested(s *search, a *agent) int64 {
+// score implements [scorer], in millionths.
+func (leastRequested) score(s *search, a *agent) int64 {
 	var sum, kinds int64
 	for k, total := range a.total {
 		if total > 0 {

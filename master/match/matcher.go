@@ -88,8 +88,7 @@ type agent struct {
 	online  bool           // its session is there
 	counted bool           // its total is in the cluster's
 	grew    bool           // stands in Matcher.grown
-	version uint64         // counts the changes of what a search can see of it
-	logged  int            // its last place in the log of pre-matching
+	version uint64         // which change of the agents, counted over all of them, made it what a search can see
 	slot    int            // in the index, -1 when it is not offered
 	columns []int64        // what the index has of it while it is offered
 	fair    []int64        // its part of Matcher.free while it is offered
@@ -206,7 +205,7 @@ func (m *Matcher) rebuild() {
 	m.devices = make([]int64, len(k.classes))
 	m.fairTmp, m.planTmp, m.rowTmp = make([]int64, k.fair()), make([]int64, k.fair()), make([]int64, k.columns())
 	m.search = newSearch(k)
-	m.prematch = newPrematch(k, m.config.Prematch)
+	m.prematch = m.prematch.rebuilt(k, m.config.Prematch)
 	m.parked, m.epoch = newParked(), m.epoch+1
 	for role, settings := range m.roles {
 		m.applyRole(role, settings)
@@ -272,7 +271,6 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 func (m *Matcher) fit(a *agent) {
 	k, total := m.kinds, a.room.Total()
 	numbers, n := make([]int64, 2*k.fair()+k.columns()), k.fair() // side by side, they are read together
-	a.version++
 	a.fair, a.total, a.columns = numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:]
 	k.inventory(&total, a.total)
 	a.classes, a.group = make([]agentClass, len(k.classes)), nil
@@ -382,6 +380,7 @@ func (m *Matcher) place(a *agent) {
 		m.bySlot = append(m.bySlot, nil)
 	}
 	m.bySlot[a.slot] = a
+	m.prematch.changed(a)
 	m.addFree(a, 1)
 	m.grow(a)
 }
@@ -392,6 +391,7 @@ func (m *Matcher) unplace(a *agent) {
 		m.addFree(a, -1)
 		a.regard()
 		m.index.Remove(a.info.ID)
+		m.prematch.changed(a)
 		m.bySlot[a.slot] = nil
 		a.slot = -1
 	}
@@ -442,7 +442,6 @@ func (m *Matcher) moved(a *agent) {
 	}
 	m.index.Move(a.slot, a.columns)
 	m.addFree(a, 1)
-	a.version++
 	m.prematch.changed(a)
 }
 

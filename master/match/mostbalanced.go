@@ -15,13 +15,13 @@ package match
 // 0.0156), where `least-requested` takes x; the second too, the third to x.
 type mostBalanced struct{}
 
-func (mostBalanced) choose(s *search) *agent { return s.least(varianceRequested) }
+func (r mostBalanced) choose(s *search) *agent { return s.least(r.score) }
 
 func (mostBalanced) prefers() string { return "the agent whose kinds are used most evenly" }
 
-// varianceRequested returns millionths of millionths: (n Σr² - (Σr)²) / n², which
+// score implements [scorer], in millionths of millionths: (n Σr² - (Σr)²) / n², which
 // needs no mean and so rounds once. It stays below 2^63 up to 3,000 kinds.
-func varianceRequested(s *search, a *agent) int64 {
+func (mostBalanced) score(s *search, a *agent) int64 {
 	var sum, squares, kinds int64
 	for k, total := range a.total {
 		if total > 0 {

@@ -93,6 +93,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.reunite()
 	m.endRefusals(now)
 	m.wakeParked()
+	m.hear()
 	m.prematch.begin()
 	m.beginBatch()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
@@ -120,6 +121,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	}
 	m.drafts = drafts{}
 	m.prematch.end()
+	m.inform()
 	r.Rescinds, m.rescinds = m.rescinds, nil
 	r.Hopeless, m.hopeless = m.hopeless, nil
 	r.Puzzle, m.sends = m.sends, nil

@@ -2,6 +2,20 @@ package match
 
 import "github.com/ringmaster-project/ringmaster/rings"
 
+// scoring rates an agent that suits, smallest best, by nothing but what the
+// agent has and what the demand would take there.
+type scoring func(*search, *agent) int64
+
+// scorer is a strategy that takes the agent with the smallest score.
+type scorer interface {
+	score(s *search, a *agent) int64
+}
+
+var (
+	_ scorer = leastRequested{}
+	_ scorer = mostBalanced{}
+)
+
 // least returns, of all agents that suit the demand, the one with the smallest
 // score; between equals the first in the order of the rings, so the closest fit.
 // It reads every agent that has enough: a decision costs O(agents), where the
@@ -10,7 +24,7 @@ import "github.com/ringmaster-project/ringmaster/rings"
 //
 // Scores are integers computed kind by kind in the order of the kinds: no two
 // masters can see the same agents and choose differently.
-func (s *search) least(score func(*search, *agent) int64) *agent {
+func (s *search) least(score scoring) *agent {
 	if a := s.m.arbitrate(s, score); a != nil {
 		return a
 	}
@@ -19,7 +33,7 @@ func (s *search) least(score func(*search, *agent) int64) *agent {
 
 // leastNow does so without pre-matching, for scores that depend on more than
 // the agent and the demand.
-func (s *search) leastNow(score func(*search, *agent) int64) *agent {
+func (s *search) leastNow(score scoring) *agent {
 	cursor := s.m.index.Candidates(rings.Kind(s.d.column), s.d.need)
 	var best *agent
 	var least int64

@@ -30,8 +30,8 @@ func TestLeastRequestedGolden(t *testing.T) {
 	}}})
 	b.moved(b.agents[b.ids["c"]])
 	s := b.ask(f, `{"id":"slice","count":1,"resources":{"devices":{"gpu":{"memory":5}}}}`)
-	if a := b.agents[b.ids["c"]]; !s.suits(a) || meanRequested(s, a) != 364583/2 {
-		t.Errorf("a slice of 5 makes %d millionths requested of c, want %d", meanRequested(s, a), 364583/2)
+	if a := b.agents[b.ids["c"]]; !s.suits(a) || (leastRequested{}).score(s, a) != 364583/2 {
+		t.Errorf("a slice of 5 makes %d millionths requested of c, want %d", leastRequested{}.score(s, a), 364583/2)
 	}
 }
 
@@ -58,8 +58,8 @@ func TestMostBalancedGolden(t *testing.T) {
 	}
 	b, f := scene(offers.MostBalanced)
 	s := b.ask(f, `{"id":"0",`+unit)
-	if a := b.agents[b.ids["x"]]; !s.suits(a) || varianceRequested(s, a) != 15625_000_000 {
-		t.Errorf("the variance on x is %d millionths of millionths, want 0.015625", varianceRequested(s, a))
+	if a := b.agents[b.ids["x"]]; !s.suits(a) || (mostBalanced{}).score(s, a) != 15625_000_000 {
+		t.Errorf("the variance on x is %d millionths of millionths, want 0.015625", mostBalanced{}.score(s, a))
 	}
 	for i, want := range []string{"[y]", "[y]", "[x]"} {
 		b.demand(f, fmt.Sprintf(`{"id":"%d",`, i)+unit)

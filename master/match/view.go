@@ -74,5 +74,7 @@ type Counters struct {
 	Decisions                                      uint64 // searches for an agent
 	Prematched                                     uint64 // of them, those for which agents had been looked at beforehand
 	Conflicts                                      uint64 // of these, those whose best agent had changed since
+	Afar, AfarConflicts                            uint64 // of both, those by lists of followers
+	AfarAsked, AfarUsed, AfarLate                  uint64 // lists of followers: that were asked for, that some search was made by, that came too late
 	Mismatches                                     uint64 // times that an agent had bound, or used, other devices than it was counted on
 }
