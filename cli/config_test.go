@@ -23,7 +23,7 @@ raft: 0.0.0.0:5051
 bootstrap_expect: 3
 join: [10.0.0.1:5051, 10.0.0.2:5051, 10.0.0.3:5051]
 placement: rings
-prematch: {workers: 3}
+prematch: {workers: 3, follow: true}
 balance: {threshold: 0.6, weights: {cpus: 0.4, gpu: 0.2}, from: [initial, usage], patience: 2m}
 match: {window: 20ms, a: 1, b: 0, c: 2, d: 0.5, e: 3}
 rings:
@@ -65,7 +65,7 @@ func TestReadMasterFile(t *testing.T) {
 	required := true
 	want := &settings{
 		name: "m1", dataDir: "/var/lib/ringmaster", http: "0.0.0.0:5050", raft: "0.0.0.0:5051", bootstrapExpect: 3,
-		join: []string{"10.0.0.1:5051", "10.0.0.2:5051", "10.0.0.3:5051"}, placement: offers.Rings, prematchers: 3,
+		join: []string{"10.0.0.1:5051", "10.0.0.2:5051", "10.0.0.3:5051"}, placement: offers.Rings, prematchers: 3, prematchFollow: true,
 		balance:  match.Balance{Threshold: 0.6, Weights: map[string]float64{"cpus": 0.4, "gpu": 0.2}, From: []match.WeightSource{match.FromInitial, match.FromUsage}, Patience: 2 * time.Minute},
 		matching: match.Matching{A: 1, B: 0, C: 2, D: 0.5, E: 3}, matchWindow: 20 * time.Millisecond,
 		offerTimeout: 150 * time.Second, agentTimeout: 80 * time.Second, removalEvery: 5 * time.Second, removalBurst: 4,

@@ -44,6 +44,7 @@ func masterOnly() []option {
 		{name: "join", usage: "Raft addresses `HOST:PORT,...` of the masters", list: addresses(func(s *settings) *[]string { return &s.join })},
 		{name: "placement", usage: "`STRATEGY` that chooses agents: " + offers.PlacementNames(), shown: "rings", text: placement},
 		{name: "prematch.workers", usage: "`NUMBER` of agents' readers at the same time, for strategies that read them all; 0 is one a core", shown: "0", text: prematchers},
+		{name: "prematch.follow", usage: "read agents for the leader, too, while another master leads", boolean: func(s *settings, b bool) error { s.prematchFollow = b; return nil }},
 		{name: "balance.threshold", usage: "`PART` of the cluster, 0 to 1, from which on balance reads every agent", shown: "0.5", text: balanceThreshold},
 		{name: "balance.weights", usage: "`K=W,...`: the kinds that balance counts and how much", shown: "cpus, mem and every class alike", pairs: balanceWeights},
 		{name: "balance.from", usage: "`SOURCES,...` of the weights of balance, which are averaged: initial, pending, usage", shown: "all of them", list: balanceFrom},

@@ -44,6 +44,7 @@ type settings struct {
 	join            []string
 	placement       offers.Placement
 	prematchers     int // 0: one per core
+	prematchFollow  bool
 	balance         match.Balance
 	matching        match.Matching
 	matchWindow     time.Duration

@@ -22,7 +22,7 @@ func openMaster(s *settings, d *door.Door, t offers.Tracer, log hclog.Logger) (*
 		BootstrapExpect: s.founders(), Join: s.join,
 		OfferTimeout: s.offerTimeout, AgentTimeout: s.agentTimeout,
 		RemovalEvery: s.removalEvery, RemovalBurst: s.removalBurst,
-		Exclude: s.exclude, Placement: s.placement, Rings: layouts, Prematchers: s.prematchers,
+		Exclude: s.exclude, Placement: s.placement, Rings: layouts, Prematchers: s.prematchers, PrematchFollow: s.prematchFollow,
 		Balance: &s.balance, Matching: &s.matching, MatchWindow: s.matchWindow,
 		Version: Version, Tracer: t, Door: d, Logger: log,
 	})

@@ -31,17 +31,18 @@ type Config struct {
 	BootstrapExpect int      // new masters that make a new cluster: 1, 3, 5; 0 only joins one
 	Join            []string // Raft addresses of masters
 
-	OfferTimeout time.Duration           // life of an offer; 2 min
-	AgentTimeout time.Duration           // silence after which an agent is unreachable; 75 s
-	RemovalEvery time.Duration           // between two agents becoming unreachable; 10 s
-	RemovalBurst int                     // how many may do so at once; 3
-	Exclude      []string                // fair-share kinds that don't count for the dominant share
-	Placement    offers.Placement        // where neither demand nor role names one; rings
-	Rings        map[string]rings.Layout // by kind; what is missing gets a default
-	Prematchers  int                     // that read agents at the same time, see [match.Prematch]; one per core
-	Balance      *match.Balance          // match.DefaultBalance
-	Matching     *match.Matching         // match.DefaultMatching
-	MatchWindow  time.Duration           // for which `match` gathers what comes; 50 ms
+	OfferTimeout   time.Duration           // life of an offer; 2 min
+	AgentTimeout   time.Duration           // silence after which an agent is unreachable; 75 s
+	RemovalEvery   time.Duration           // between two agents becoming unreachable; 10 s
+	RemovalBurst   int                     // how many may do so at once; 3
+	Exclude        []string                // fair-share kinds that don't count for the dominant share
+	Placement      offers.Placement        // where neither demand nor role names one; rings
+	Rings          map[string]rings.Layout // by kind; what is missing gets a default
+	Prematchers    int                     // that read agents at the same time, see [match.Prematch]; one per core
+	PrematchFollow bool                    // and for another master while that leads
+	Balance        *match.Balance          // match.DefaultBalance
+	Matching       *match.Matching         // match.DefaultMatching
+	MatchWindow    time.Duration           // for which `match` gathers what comes; 50 ms
 
 	Tracer  offers.Tracer // of tasks' ways; nil: none
 	Version string        // of the program, for people

@@ -72,9 +72,9 @@ type api struct {
 	version string
 	agents  http.RoundTripper // to the agents' HTTP doors
 
-	framework, agent func(wire.Link, visitor) // serve one connection
-	silence          time.Duration            // after which an agent's connection is given up
-	hold             time.Duration            // how long a connection waits for a leader
+	framework, agent, follower func(wire.Link, visitor) // serve one connection
+	silence                    time.Duration            // after which an agent's connection is given up
+	hold                       time.Duration            // how long a connection waits for a leader
 
 	sessions sync.WaitGroup
 	taken    atomic.Uint64 // sessions, ever
@@ -141,6 +141,7 @@ func (a *api) build() {
 
 		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, wire.Options{Silence: longestSilence}, a.framework)},
 		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, wire.Options{Silence: a.silence}, a.agent)},
+		"GET " + wire.PrematchPath:  {action: door.Peer, serve: a.prematch},
 	} {
 		a.routes[pattern] = r
 		a.mux.Handle(pattern, a.guard(pattern, r))

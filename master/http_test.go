@@ -59,6 +59,7 @@ func newScene(t testing.TB, token string) *scene {
 		loop: s, replica: s, feed: newFeed(), meters: newMeters(new(meter.List)), door: d, logger: hclog.NewNullLogger(), version: "test", agents: &http.Transport{},
 		framework: func(l wire.Link, _ visitor) { l.Close("seen") },
 		agent:     func(l wire.Link, _ visitor) { l.Close("seen") },
+		follower:  func(l wire.Link, _ visitor) { l.Close("seen") },
 	}
 	s.api.build()
 	s.server = httptest.NewServer(s.api)

@@ -64,7 +64,7 @@ func Open(c Config) (_ *Master, err error) {
 	m.loop = newLoop(m.config.forLoop(m.replica.Self().Name, m.address, f), m.replica, m.logger)
 	m.api = &api{
 		loop: m.loop, replica: m.replica, feed: f, meters: m.loop.meters, tracer: c.Tracer, door: c.Door, logger: m.logger, version: c.Version,
-		framework: m.loop.serveFramework, agent: m.loop.serveAgent,
+		framework: m.loop.serveFramework, agent: m.loop.serveAgent, follower: m.loop.serveFollower,
 		silence: min(longestSilence, m.config.AgentTimeout), hold: electionHold,
 		agents: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
@@ -97,6 +97,11 @@ func (m *Master) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { m.loop.run(leading) })
 	running.Go(func() { m.awaitReady(requests) })
+	if m.config.PrematchFollow {
+		running.Go(func() {
+			(&following{m.replica, m.config.Door, m.config.Version, m.config.Prematchers, m.logger}).run(leading)
+		})
+	}
 	running.Go(func() { m.api.count(requests) })
 	served := make(chan error, 1)
 	running.Go(func() { served <- server.Serve(m.listen()) })

@@ -26,6 +26,7 @@ type meters struct {
 const (
 	frameworkSession = "framework"
 	agentSession     = "agent"
+	followerSession  = "follower"
 )
 
 // newMeters declares into list what it makes.
@@ -44,6 +45,7 @@ func newMeters(list *meter.List) *meters {
 		slow: prometheus.NewCounterVec(prometheus.CounterOpts(
 			list.Declare(meter.Counter, "slow_sessions_total", "Connections that were closed because their reader was too slow.", "kind")), []string{"kind"}),
 	}
+	m.sessions.WithLabelValues(followerSession)
 	for _, kind := range []string{frameworkSession, agentSession} {
 		m.sessions.WithLabelValues(kind)
 		m.slow.WithLabelValues(kind)

@@ -23,7 +23,8 @@ type exporter struct {
 	api *api
 
 	leader, term, agents, frameworks, tasks, offers *prometheus.Desc
-	decisions, pending, mismatches, prematched      *prometheus.Desc
+	decisions, pending, mismatches                  *prometheus.Desc
+	prematched, lists                               *prometheus.Desc
 	total, used, offered, rings, devices            *prometheus.Desc
 	readers, gaps, dropped                          *prometheus.Desc
 	spans                                           *prometheus.Desc
@@ -71,7 +72,8 @@ func newExporter(a *api, list *meter.List) *exporter {
 		decisions:  counter("decisions_total", "Searches for an agent since this leader's term began.", "placement"),
 		pending:    gauge("pending", "Waiting demands by the kind that stops them.", "kind"),
 		mismatches: counter("device_mismatches_total", "Times since this leader's term began that an agent had bound, or used, other devices than it was counted on."),
-		prematched: counter("prematched_total", "Of those searches the ones for which agents had been read beforehand, by whether the best of them had changed since.", "changed"),
+		prematched: counter("prematched_total", "Of those searches the ones for which agents had been read beforehand, by who had read them and whether the best of them had changed since.", "source", "changed"),
+		lists:      counter("follower_lists_total", "Lists of agents that followers were asked for since this leader's term began, by what became of them; asked counts all, used those that some search was made by, late those that came when too much had changed.", "outcome"),
 		total:      gauge("resource_total", "What the reachable agents have: cpus in cores, bandwidth in bits per second, all else in bytes.", "kind"),
 		used:       gauge("resource_used", "What tasks hold of it.", "kind"),
 		offered:    gauge("resource_offered", "What outstanding offers hold of it.", "kind"),
@@ -91,7 +93,7 @@ func newExporter(a *api, list *meter.List) *exporter {
 // Describe implements [prometheus.Collector].
 func (e *exporter) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.pending, e.mismatches, e.prematched, e.total, e.used, e.offered,
+		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.pending, e.mismatches, e.prematched, e.lists, e.total, e.used, e.offered,
 		e.rings, e.devices, e.last, e.committed, e.applied, e.silence, e.readers, e.gaps, e.dropped, e.spans,
 	} {
 		out <- d
@@ -161,8 +163,16 @@ func (e *exporter) counters(p *picture, out chan<- prometheus.Metric) {
 	} {
 		out <- prometheus.MustNewConstMetric(e.offers, prometheus.CounterValue, float64(n), outcome)
 	}
-	out <- prometheus.MustNewConstMetric(e.prematched, prometheus.CounterValue, float64(c.Prematched-c.Conflicts), "false")
-	out <- prometheus.MustNewConstMetric(e.prematched, prometheus.CounterValue, float64(c.Conflicts), "true")
+	for _, p := range []struct {
+		source          string
+		all, conflicted uint64
+	}{{"leader", c.Prematched - c.Afar, c.Conflicts - c.AfarConflicts}, {"follower", c.Afar, c.AfarConflicts}} {
+		out <- prometheus.MustNewConstMetric(e.prematched, prometheus.CounterValue, float64(p.all-p.conflicted), p.source, "false")
+		out <- prometheus.MustNewConstMetric(e.prematched, prometheus.CounterValue, float64(p.conflicted), p.source, "true")
+	}
+	for outcome, n := range map[string]uint64{"asked": c.AfarAsked, "used": c.AfarUsed, "late": c.AfarLate} {
+		out <- prometheus.MustNewConstMetric(e.lists, prometheus.CounterValue, float64(n), outcome)
+	}
 	out <- prometheus.MustNewConstMetric(e.mismatches, prometheus.CounterValue, float64(c.Mismatches))
 	for placement, n := range p.Match.Searches {
 		out <- prometheus.MustNewConstMetric(e.decisions, prometheus.CounterValue, float64(n), string(placement))

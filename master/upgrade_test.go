@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +35,21 @@ func TestSessionsAreNumberedAsTheyAreLetIn(t *testing.T) {
 		last = number
 		link.Close("the test is over")
 	}
+}
+
+// TestOnlyItsOwnBuildPrematches: a master of another build might rate agents
+// otherwise.
+func TestOnlyItsOwnBuildPrematches(t *testing.T) {
+	s := newScene(t, "")
+	at := "ws" + strings.TrimPrefix(s.server.URL, "http") + wire.PrematchPath + "?build="
+	if _, err := wire.Dial(t.Context(), at+"0.0.9", wire.PrematchProtocol, nil, nil, wire.Options{}); err == nil || !strings.Contains(err.Error(), `the master is of the build "0.0.9" and this one of "test`) {
+		t.Errorf("a master of another build is told %v", err)
+	}
+	link, err := wire.Dial(t.Context(), at+url.QueryEscape(build("test")), wire.PrematchProtocol, nil, nil, wire.Options{})
+	if err != nil {
+		t.Fatalf("a master of this build is refused: %v", err)
+	}
+	link.Close("the test is over")
 }
 
 // opened returns the address of a door to a connection to address that is open

@@ -65,6 +65,7 @@ type Core struct {
 	frameworks map[offers.FrameworkID]*Framework
 	entering   []*Framework // their registration is not committed yet
 	agents     map[offers.AgentID]*Agent
+	followers  map[match.Follower]struct{}
 	silent     map[offers.AgentID]time.Time // agents without session, since when
 	deadlines  map[offers.FrameworkID]time.Time
 	delivery   *delivery
@@ -94,6 +95,7 @@ func New(config Config, s *state.State, now time.Time) *Core {
 		match:      match.New(config.Match, s, config.Master.Term),
 		frameworks: map[offers.FrameworkID]*Framework{},
 		agents:     map[offers.AgentID]*Agent{},
+		followers:  map[match.Follower]struct{}{},
 		silent:     map[offers.AgentID]time.Time{},
 		deadlines:  map[offers.FrameworkID]time.Time{},
 		delivery:   newDelivery(name),
@@ -137,6 +139,7 @@ func (c *Core) wall() time.Time { return c.now.UTC() }
 // answered any more. What comes of them later is for no other core, which
 // knows nothing of their registration.
 func (c *Core) Close(reason string) {
+	c.endFollowers(reason)
 	for _, id := range slices.Sorted(maps.Keys(c.frameworks)) {
 		s := c.frameworks[id]
 		s.ended = true

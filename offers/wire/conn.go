@@ -47,6 +47,7 @@ type Options struct {
 	Bytes   int           // of the frames that may wait to be sent; 0 means 32 MiB
 	Ping    time.Duration // how often a websocket ping is sent; 0 means 5 s, or a third of Silence
 	Silence time.Duration // after so long without a frame or pong Receive fails; 0 means 30 s
+	Binary  bool          // what is sent is no text
 }
 
 func (o Options) filled() Options {
@@ -277,7 +278,11 @@ func (c *Conn) write() {
 
 func (c *Conn) put(frame []byte, deadline time.Time) bool {
 	_ = c.ws.SetWriteDeadline(deadline)
-	if err := c.ws.WriteMessage(websocket.TextMessage, frame); err != nil {
+	kind := websocket.TextMessage
+	if c.opts.Binary {
+		kind = websocket.BinaryMessage
+	}
+	if err := c.ws.WriteMessage(kind, frame); err != nil {
 		c.End("the connection broke")
 		return false
 	}

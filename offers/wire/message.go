@@ -8,13 +8,16 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// The subprotocols, the first two for the paths below.
+// The subprotocols, each but the third for one of the paths below. What masters of
+// one build say when one pre-matches for the other is binary and not public.
 const (
 	FrameworkProtocol = "ringmaster.v1"
 	AgentProtocol     = "ringmaster.agent.v1"
 	ExecProtocol      = "ringmaster.exec.v1" // below a task's path
+	PrematchProtocol  = "ringmaster.prematch.v1"
 	FrameworkPath     = "/v1/framework"
 	AgentPath         = "/v1/agent"
+	PrematchPath      = "/v1/prematch"
 )
 
 // Limits that both sides keep.
