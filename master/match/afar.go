@@ -139,9 +139,8 @@ func (m *Matcher) FollowerLeft(f Follower) {
 		}
 	}
 	p.followers = slices.Delete(p.followers, i, i+1)
-	if !p.attended() { // from here on there are gaps in the log
-		p.forget(m.kinds)
-		m.prematch.log = nil
+	if !p.attended() {
+		m.prematch.log = nil // from here on it would have gaps
 	}
 }
 
