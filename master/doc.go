@@ -14,5 +14,6 @@
 //
 // [Master.Run] starts and waits for every goroutine: the loop, the HTTP
 // server, and with it the sessions, each served by the goroutine of the
-// request that was upgraded.
+// request that was upgraded, and where it is configured the one that reads
+// agents for another master while that leads.
 package master

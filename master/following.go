@@ -49,12 +49,14 @@ func (f *following) run(ctx context.Context) {
 		leader, ok := f.replica.Leader()
 		again := make(<-chan time.Time)
 		if ok && leader.HTTP != "" && leader.ID != f.replica.Self().ID {
-			began, err := f.assist(ctx, changed, leader)
-			if began {
+			began := time.Now()
+			err := f.assist(ctx, changed, leader)
+			if time.Since(began) > lastAsking {
 				wait, said = firstAsking, ""
-			} else if text := err.Error(); text != said && !errors.Is(err, context.Canceled) {
+			}
+			if text := err.Error(); text != said && !errors.Is(err, context.Canceled) {
 				said = text
-				f.logger.Warn("can't pre-match for the leader", "leader", leader.Name, "error", err)
+				f.logger.Warn("does not pre-match for the leader any more", "leader", leader.Name, "error", err)
 			}
 			again = time.After(wait)
 			wait = min(2*wait, lastAsking)
@@ -64,15 +66,15 @@ func (f *following) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-changed:
-			wait = firstAsking
+			wait, said = firstAsking, ""
 		case <-again:
 		}
 	}
 }
 
 // assist pre-matches for a leader until the connection ends, which it does when
-// ctx does or another master leads; began says whether there was one.
-func (f *following) assist(ctx context.Context, changed <-chan struct{}, leader replica.Member) (began bool, err error) {
+// ctx does or another master leads. It says why.
+func (f *following) assist(ctx context.Context, changed <-chan struct{}, leader replica.Member) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	defer watch.Wait()
@@ -91,12 +93,15 @@ func (f *following) assist(ctx context.Context, changed <-chan struct{}, leader 
 	options := wire.Options{Message: frameBytes, Silence: longestSilence, Binary: true}
 	link, err := wire.Dial(ctx, at.String(), wire.PrematchProtocol, f.door.Header(), f.door.ClientTLS(), options)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer link.Close("this master stops pre-matching")
 	defer context.AfterFunc(ctx, func() { link.End("this master follows another") })()
 	f.logger.Info("pre-matches for the leader", "leader", leader.Name)
-	return true, f.serve(link)
+	if err := f.serve(link); ctx.Err() == nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // serve answers what the leader asks until the link ends.
@@ -108,8 +113,7 @@ func (f *following) serve(link wire.Link) error {
 			return err
 		}
 		if err := agents.Take(frame, func(answer []byte) { _ = link.Send(answer) }); err != nil {
-			f.logger.Error("stops pre-matching for the leader", "error", err)
-			return errors.Join(err, errors.New("the copy is of no use"))
+			return err
 		}
 	}
 }

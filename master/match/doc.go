@@ -15,7 +15,7 @@
 // Costs: serving one unit is O(depth of the role + log frameworks) for fair
 // share, one ring lookup (or with `least-requested`, `most-balanced` and `balance`
 // a look at every agent that fits, which with the first two pre-matchers share among
-// them) and one move of the agent. A demand that nobody can
+// them, here and on followers) and one move of the agent. A demand that nobody can
 // serve costs nothing until something changes for it. An accept costs
 // O(tasks), a View O(cluster).
 package match
