@@ -329,7 +329,10 @@ func TestAfarBesideTheLeader(t *testing.T) {
 			b.FrameworkOnline(f, false) // its offers go back
 			b.FrameworkOnline(f, true)
 			b.manyShapes(f, 400, 1+round*80)
-			told[assisted] = append(told[assisted], tellAll(b.Ready(b.now).Offers)...)
+			for more := true; more; { // turns are cut by how many agents the leader itself looked at
+				r := b.Ready(b.now)
+				told[assisted], more = append(told[assisted], tellAll(r.Offers)...), r.More
+			}
 		}
 		for _, follower := range here {
 			b.FollowerLeft(follower)
