@@ -98,6 +98,20 @@ func TestPrematchEqualsSerial(t *testing.T) {
 	}
 }
 
+// TestTurnEndsAfterItsLists: a turn that has looked at enough agents ends, but not
+// before those were served whose lists it made and would drop.
+func TestTurnEndsAfterItsLists(t *testing.T) {
+	b := newBench(t, Config{Placement: offers.LeastRequested, Prematch: atOnce(1)})
+	for i := range 2 * turnLooks / listsAhead {
+		b.agent(fmt.Sprint("a", i), `{"cpus":8,"mem":"8GiB"}`)
+	}
+	f := b.framework("f", "default")
+	b.manyShapes(f, 3*listsAhead, 3*listsAhead)
+	if r := b.Ready(b.now); len(r.Offers) != listsAhead || !r.More {
+		t.Errorf("the first turn makes %d offers and has more to do: %v", len(r.Offers), r.More)
+	}
+}
+
 // told is what a framework sees of offers.
 func told(list []*offers.Offer) []string {
 	var out []string

@@ -109,7 +109,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 		if f == nil {
 			break
 		}
-		if r.More = n+m.mustered >= maxDecisions+m.batch.size() || m.looks()-looked >= turnLooks; r.More {
+		if r.More = n+m.mustered >= maxDecisions+m.batch.size() || m.looks()-looked >= turnLooks && f.active[0].d.list.stale(&m.prematch); r.More {
 			m.closeBatch()
 			break
 		}
