@@ -44,9 +44,10 @@ type Cursor struct {
 	// last is the greatest amount of the present stretch.
 	last int64
 	// ring and slot are those of the latest candidate, 0 and none before the
-	// first.
-	ring int
-	slot int32
+	// first; until is the greatest amount of the ring, while its stretch lasts.
+	ring  int
+	slot  int32
+	until int64
 	// The rings from outer down to turn+1 are still to come.
 	turn, outer int
 
@@ -79,7 +80,7 @@ func (x *Index) candidates(kind Kind, need []int64, still bool) Cursor {
 	k := l.holding(need[kind])
 	c := Cursor{
 		x: x, kind: kind, need: need, version: x.version, still: still,
-		slot: none, turn: max(k, l.Reach), outer: len(l.Bounds),
+		slot: none, until: absent, turn: max(k, l.Reach), outer: len(l.Bounds),
 	}
 	c.last = l.last(c.turn)
 	c.seek(max(need[kind], 0))
@@ -120,7 +121,7 @@ func (x *Index) Outermost(kind Kind, need []int64) Cursor {
 	l := &x.layouts[kind]
 	return Cursor{
 		x: x, kind: kind, need: need, version: x.version,
-		leaf: none, slot: none, turn: l.holding(need[kind]) - 1, outer: len(l.Bounds),
+		leaf: none, slot: none, until: absent, turn: l.holding(need[kind]) - 1, outer: len(l.Bounds),
 	}
 }
 
@@ -132,20 +133,36 @@ func (x *Index) Closest(kind Kind, need []int64) (Candidate, bool) {
 
 // Next returns the next candidate; false when there is none left.
 func (c *Cursor) Next() (Candidate, bool) {
+	slot, ok := c.Step()
+	if !ok {
+		return Candidate{}, false
+	}
+	return Candidate{Agent: c.x.ids[slot], Slot: slot, Ring: c.ring, Free: c.Free()}, true
+}
+
+// Step is [Cursor.Next] for a caller who reads many candidates and knows them by
+// their slots.
+func (c *Cursor) Step() (slot int, ok bool) {
 	if c.version != c.x.version {
 		panic("rings: cursor used after the index changed")
 	}
 	for {
 		for c.leaf != none {
-			if slot, ok := c.scan(); ok {
-				return c.candidate(slot), true
+			if c.scan() {
+				return int(c.slot), true
 			}
 		}
 		if !c.stretch() {
-			return Candidate{}, false
+			return 0, false
 		}
 	}
 }
+
+// Ring is the latest candidate's, as in [Candidate].
+func (c *Cursor) Ring() int { return c.ring }
+
+// Free is what the latest candidate has, as in [Candidate].
+func (c *Cursor) Free() []int64 { return c.x.vector(c.slot) }
 
 // SkipRing passes over the rest of the latest candidate's ring, for a caller
 // that wants only a few from each.
@@ -181,10 +198,16 @@ func (c *Cursor) SkipAlike() {
 			return
 		}
 	}
+	if nd.parent != none {
+		up := t.nodes[nd.parent]
+		if i := up.indexOf(c.leaf) + 1; i < int(up.n) && !t.alike(up, i, e) {
+			return // the next leaf begins with another sort
+		}
+	}
 	c.descend(func(nd *node) int { return t.upTo(nd, e) })
 }
 
-// alike says whether the agent of the entry at i of a leaf has all that e's has.
+// alike says whether the agent of the entry at i of a node has all that e's has.
 func (t *tree) alike(nd *node, i int, e entry) bool {
 	return nd.own[i] == e.own && nd.next[i] == e.next && slices.Equal(t.vector(nd.slot[i]), t.vector(e.slot))
 }
@@ -198,37 +221,39 @@ func (c *Cursor) stretch() bool {
 	}
 	l := &c.x.layouts[c.kind]
 	c.last = l.last(c.outer)
+	c.until = absent
 	c.seek(l.first(c.outer))
 	c.outer--
 	return true
 }
 
-func (c *Cursor) candidate(slot int32) Candidate {
-	v := c.x.vector(slot)
-	c.ring, c.slot = c.x.layouts[c.kind].holding(v[c.kind]), slot
-	return Candidate{Agent: c.x.ids[slot], Slot: int(slot), Ring: c.ring, Free: v}
-}
-
-// scan looks for the next fitting entry of the leaf, and steps to the next
-// leaf when there is none.
-func (c *Cursor) scan() (slot int32, ok bool) {
+// scan goes to the next fitting entry of the leaf, and to the next leaf when
+// there is none.
+func (c *Cursor) scan() bool {
 	t := &c.x.trees[c.kind]
 	nd := t.nodes[c.leaf]
 	for ; c.at < int(nd.n); c.at++ {
-		if nd.own[c.at] > c.last {
+		own, slot := nd.own[c.at], nd.slot[c.at]
+		if own > c.last {
 			c.leaf = none
-			return 0, false
+			return false
 		}
-		if fits(t.vector(nd.slot[c.at]), c.need) {
-			slot = nd.slot[c.at]
-			c.whole = false
-			if c.pass.Has(int(slot)) {
-				c.passed = true
-				continue
-			}
-			c.at++
-			return slot, true
+		if !fits(t.vector(slot), c.need) {
+			continue
 		}
+		c.whole = false
+		if c.pass.Has(int(slot)) {
+			c.passed = true
+			continue
+		}
+		if own > c.until {
+			l := &c.x.layouts[c.kind]
+			c.ring = l.holding(own)
+			c.until = l.last(c.ring)
+		}
+		c.slot = slot
+		c.at++
+		return true
 	}
 	if c.whole && !c.still {
 		t.tighten(c.leaf)
@@ -238,7 +263,7 @@ func (c *Cursor) scan() (slot int32, ok bool) {
 	} else {
 		c.step(nd.parent, t.nodes[nd.parent].indexOf(c.leaf)+1)
 	}
-	return 0, false
+	return false
 }
 
 // seek goes to the first entry with at least the amount whose leaf may hold a

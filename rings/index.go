@@ -24,6 +24,8 @@ type Index struct {
 	// trees has one tree per kind that is no measure, over exactly the agents
 	// that have the kind.
 	trees []tree
+	// going are those in which an agent is on its way, while [Index.refile] runs.
+	going []*tree
 	// version counts changes, so that a cursor notices that it is stale.
 	version uint64
 }
@@ -140,25 +142,26 @@ func (x *Index) Move(slot int, free []int64) {
 // not depend on each other. A tree that nobody asks puts it off, see late.go.
 func (x *Index) refile(slot int32, grown bool) {
 	x.version++
+	going := x.going[:0]
 	for k := range x.trees {
-		if !x.trees[k].defers(slot) {
-			x.trees[k].touchHome(slot)
+		if t := &x.trees[k]; t.concerned(slot) && !t.defers(slot) {
+			t.touchHome(slot)
+			going = append(going, t)
 		}
 	}
-	for k := range x.trees {
-		if t := &x.trees[k]; !t.deferring {
-			t.leave(slot, grown)
-			t.aim()
-		}
+	x.going = going
+	for _, t := range going {
+		t.leave(slot, grown)
+		t.aim()
 	}
 	for down := true; down; {
 		down = false
-		for k := range x.trees {
-			down = x.trees[k].descend() || down
+		for _, t := range going {
+			down = t.descend() || down
 		}
 	}
-	for k := range x.trees {
-		x.trees[k].settle()
+	for _, t := range going {
+		t.settle()
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sort"
 )
 
 // Kind is the column of a resource kind or a measure: the position of its
@@ -86,8 +85,15 @@ func EqualBounds(lower, width int64, count int) ([]int64, error) {
 
 // holding is the ring whose range holds the amount.
 func (l *Layout) holding(amount int64) int {
-	above := sort.Search(len(l.Bounds), func(i int) bool { return l.Bounds[i] > amount })
-	return max(above, 1)
+	first, end := 0, len(l.Bounds) // the first bound above it is among these
+	for first < end {
+		if mid := int(uint(first+end) / 2); l.Bounds[mid] > amount {
+			end = mid
+		} else {
+			first = mid + 1
+		}
+	}
+	return max(first, 1)
 }
 
 // first is the least amount of a ring.

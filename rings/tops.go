@@ -20,14 +20,15 @@ func lift(tops, v []int64) bool {
 }
 
 // fits says whether v, an agent's free amounts or a child's tops, has what is
-// needed of every kind asked for.
+// needed of every kind asked for. Without branches, which would be guessed wrong:
+// short is below nothing if an amount that is above it is more than there is.
 func fits(v, need []int64) bool {
+	v = v[:len(need)]
+	short := int64(0)
 	for k, amount := range need {
-		if amount > v[k] && amount > 0 {
-			return false
-		}
+		short |= (v[k] - amount) & -amount
 	}
-	return true
+	return short >= 0
 }
 
 // raise makes the tops above a leaf cover an agent in it. Where one level

@@ -151,6 +151,11 @@ func (t *tree) upTo(nd *node, e entry) int {
 	return lo + more
 }
 
+// concerned says whether the agent has the kind or is filed in the tree still.
+func (t *tree) concerned(slot int32) bool {
+	return t.vector(slot)[t.kind] != absent || *t.homeOf(slot) != none
+}
+
 // touchHome loads the leaf that the agent is in, see [Index.refile].
 func (t *tree) touchHome(slot int32) {
 	if home := *t.homeOf(slot); home != none {
