@@ -28,3 +28,14 @@ func (c *ClassRoom) Grant(i int, ask DeviceAsk) Grant {
 	memory, share := ask.slice(c.Devices[i].Capacity)
 	return Grant{ID: c.Devices[i].ID, Index: i, Memory: memory, Share: share}
 }
+
+// Plain reports whether what is free of a device says whether a slice of its
+// memory fits: nothing is withheld, and no compute given away that is not there.
+func (c *ClassRoom) Plain() bool {
+	for i, share := range c.Shares {
+		if share > FullShare || c.Away != nil && c.Away[i] > 0 {
+			return false
+		}
+	}
+	return true
+}

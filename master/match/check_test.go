@@ -66,6 +66,17 @@ func (b *bench) check() error {
 			return fmt.Errorf("agent %s: the rings have %v and %v, the room %v and %v", id, inIndex, a.fair, fresh.columns, fresh.fair)
 		}
 	}
+	for i := range m.gauges {
+		for _, a := range m.bySlot {
+			if a == nil {
+				continue
+			}
+			fresh := gauge{}
+			if fresh.read(a, i); m.gauges[i][a.slot] != fresh {
+				return fmt.Errorf("agent %s: its gauge of class %d is %+v, by its room %+v", a.info.ID, i, m.gauges[i][a.slot], fresh)
+			}
+		}
+	}
 	if !slices.Equal(total, m.total) || !slices.Equal(free, m.free) {
 		return fmt.Errorf("total %v free %v, by the agents %v and %v", m.total, m.free, total, free)
 	}

@@ -14,7 +14,6 @@ import "github.com/ringmaster-project/ringmaster/rings"
 type gradient struct {
 	s      *search
 	cursor rings.Cursor
-	ring   int  // of the latest agent
 	bare   bool // agents without free devices are visited, the rest is still to come
 	spared bool // those without have been visited
 }
@@ -37,9 +36,17 @@ func (g *gradient) walk(c rings.Cursor) {
 
 // next returns the next agent, nil when there is none left.
 func (g *gradient) next() *agent {
+	if slot, ok := g.step(); ok {
+		return g.s.m.bySlot[slot]
+	}
+	return nil
+}
+
+// step returns the slot of the next agent; false when there is none left.
+func (g *gradient) step() (slot int, ok bool) {
 	s := g.s
 	for {
-		c, ok := g.cursor.Next()
+		slot, ok = g.cursor.Step()
 		if !ok && g.cursor.Passed() {
 			s.refused = true
 			s.met |= 1 << byRefusal
@@ -48,12 +55,9 @@ func (g *gradient) next() *agent {
 		case !ok && g.bare:
 			g.bare, g.spared = false, true
 			g.walk(s.m.index.Outermost(rings.Kind(s.d.column), s.d.need))
-		case !ok:
-			return nil
-		case g.spared && c.Free[s.m.kinds.bare()] > 0:
+		case ok && g.spared && g.cursor.Free()[s.m.kinds.bare()] > 0:
 		default:
-			g.ring = c.Ring
-			return s.m.bySlot[c.Slot]
+			return slot, ok
 		}
 	}
 }

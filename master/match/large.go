@@ -93,38 +93,19 @@ func (l *lore) largeOf(m *Matcher, class int) {
 }
 
 // breaks says what the slots cost that the unit takes from large shapes.
-func (w *waste) breaks(s *search, a *agent) float64 {
-	if a.group == nil || a.group.hosts == 0 {
-		return 0
-	}
+func (w *waste) breaks(s *search, slot int, columns []int64) float64 {
 	var cost float64
 	for n := range w.large {
 		l := &w.large[n]
-		idle := a.columns[scalars+2*l.class]
-		if idle < l.count || a.group.hosts&(1<<n) == 0 {
+		group, idle := s.m.gauges[l.class][slot].group, columns[scalars+2*l.class]
+		if idle < l.count || group == nil || group.hosts&(1<<n) == 0 {
 			continue
 		}
-		cpus, mem := a.columns[offers.CPUs], a.columns[offers.Mem]
+		cpus, mem := columns[offers.CPUs], columns[offers.Mem]
 		if before := l.slots(idle, cpus, mem); before > 0 {
-			after := l.slots(idle-s.idleTaken(a, l.class), cpus-s.take[offers.CPUs], mem-s.take[offers.Mem])
+			after := l.slots(idle-w.idle[l.class], cpus-s.take[offers.CPUs], mem-s.take[offers.Mem])
 			cost += l.weight * float64(before-after)
 		}
 	}
 	return cost
-}
-
-// idleTaken returns how many wholly free devices of a class the unit would use.
-func (s *search) idleTaken(a *agent, class int) int64 {
-	if !s.d.counted() {
-		return a.columns[scalars+2*class]
-	}
-	for n, want := range s.d.asks {
-		c := a.classes[class]
-		switch {
-		case want.class != class:
-		case want.ask.Whole() || c.room.Free(s.devices[n]) == c.room.Devices[s.devices[n]].Capacity:
-			return int64(want.ask.Count)
-		}
-	}
-	return 0
 }

@@ -144,6 +144,7 @@ func (l *lore) align(m *Matcher) {
 		}
 		l.aligned = append(l.aligned, c)
 	}
+	m.gauge()
 }
 
 // learn makes the tables anew.
@@ -307,6 +308,7 @@ func (l *lore) group(m *Matcher) {
 		}
 		g.members++
 		a.group = g
+		m.gauges.read(a)
 	}
 }
 

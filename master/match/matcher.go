@@ -39,6 +39,7 @@ type Matcher struct {
 	book       *offers.Book
 	agents     map[offers.AgentID]*agent
 	bySlot     []*agent // by the index's slot
+	gauges     gauges
 	frameworks map[offers.FrameworkID]*framework
 	roles      map[offers.Role]offers.RoleSettings
 	tasks      map[offers.TaskRef]*task
@@ -200,7 +201,7 @@ func (m *Matcher) rebuild() {
 			excluded[i] = true
 		}
 	}
-	m.index, m.bySlot, m.fair = index, nil, newFair(k.fair(), excluded)
+	m.index, m.bySlot, m.gauges, m.fair = index, nil, nil, newFair(k.fair(), excluded)
 	m.free, m.total = make([]int64, k.fair()), make([]int64, k.fair())
 	m.devices = make([]int64, len(k.classes))
 	m.fairTmp, m.planTmp, m.rowTmp = make([]int64, k.fair()), make([]int64, k.fair()), make([]int64, k.columns())
@@ -380,6 +381,7 @@ func (m *Matcher) place(a *agent) {
 		m.bySlot = append(m.bySlot, nil)
 	}
 	m.bySlot[a.slot] = a
+	m.gauges.read(a)
 	m.prematch.changed(a)
 	m.addFree(a, 1)
 	m.grow(a)
@@ -441,6 +443,7 @@ func (m *Matcher) moved(a *agent) {
 		m.grow(a)
 	}
 	m.index.Move(a.slot, a.columns)
+	m.gauges.read(a)
 	m.addFree(a, 1)
 	m.prematch.changed(a)
 }

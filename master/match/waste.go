@@ -1,5 +1,7 @@
 package match
 
+import "github.com/ringmaster-project/ringmaster/offers"
+
 // waste is the strategy `waste`: of some suitable agents of each ring, no two of
 // them alike, the one that the unit costs least. What it costs is what becomes of the room
 // left beside it, judged by the demands seen so far (see [lore]); smaller is
@@ -26,6 +28,7 @@ package match
 // 600 would fit; only then the 600 is broken.
 type waste struct {
 	lore
+	stake
 }
 
 // The bounds of a search. A ring offers its closest agents only.
@@ -43,34 +46,40 @@ func (w *waste) choose(s *search) *agent {
 		return s.evenest()
 	}
 	w.align(s.m)
+	w.begin(s)
 	g := s.gradient()
-	var best *agent
-	var least float64
+	best, least := -1, 0.0
 	ring, ofRing, inAll := 0, 0, 0
-	for a := g.next(); a != nil; a = g.next() {
-		if !s.suits(a) {
+	for slot, ok := g.step(); ok; slot, ok = g.step() {
+		if g.bare {
+			if a := s.m.bySlot[slot]; s.suits(a) {
+				return a
+			}
 			continue
 		}
-		if g.bare {
-			return a
+		if !w.glance(s, slot) && !w.look(s, s.m.bySlot[slot]) {
+			continue
 		}
 		g.cursor.SkipAlike()
-		c := w.cost(s, a)
-		s.rated(a, c)
-		if best == nil || c < least {
-			best, least = a, c
+		c := w.cost(s, slot, g.cursor.Free())
+		s.rated(s.m.bySlot[slot], c)
+		if best < 0 || c < least {
+			best, least = slot, c
 		}
 		if inAll++; inAll == wasteInAll {
 			break
 		}
-		if g.ring != ring {
-			ring, ofRing = g.ring, 0
+		if in := g.cursor.Ring(); in != ring {
+			ring, ofRing = in, 0
 		}
 		if ofRing++; ofRing == wasteOfRing {
 			g.cursor.SkipRing()
 		}
 	}
-	return best
+	if best < 0 {
+		return nil
+	}
+	return s.m.bySlot[best]
 }
 
 // The weights of the cost's terms.
@@ -83,39 +92,30 @@ const (
 	largeClass  = 8000.0   // thousandths of devices of a large agent
 )
 
-// cost says what it costs to place the unit on an agent that suits it.
-func (w *waste) cost(s *search, a *agent) float64 {
-	cpus := float64(max(a.columns[0], 0))
-	left := cpus - float64(s.take[0])
+// cost says what it costs to place the unit on an agent that suits it, of which
+// columns are free.
+func (w *waste) cost(s *search, slot int, columns []int64) float64 {
+	cpus := float64(max(columns[offers.CPUs], 0))
+	left := cpus - float64(s.take[offers.CPUs])
 	cost := weightLeft * left / largeCPUs
-	cost += weightLarge * w.breaks(s, a)
+	cost += weightLarge * w.breaks(s, slot, columns)
 	for i, class := range w.aligned {
-		if a.classes[i].room == nil {
+		g := &s.m.gauges[i][slot]
+		if g.devices == 0 {
 			continue
 		}
-		milli := a.classes[i].milli
-		free := float64(a.fair[scalars+i]) * milli
-		taken := float64(s.take[scalars+i]) * milli
+		free := float64(g.free) * g.milli
+		taken := float64(s.take[scalars+i]) * g.milli
 		cost += weightLeft * (free - taken) / largeClass
 		if class.rho > 0 {
 			cost += weightLack * (lack(free-taken, left, class.rho) - lack(free, cpus, class.rho))
 		}
-		if taken > 0 && a.group != nil {
-			cost += weightPress * a.group.press[i] * taken
+		if taken > 0 && g.group != nil {
+			cost += weightPress * g.group.press[i] * taken
 		}
 	}
-	if !s.d.counted() {
-		return cost // all that is free is taken
-	}
-	for n, want := range s.d.asks {
-		if want.ask.Whole() {
-			continue // an idle device is as good as another
-		}
-		c, class := a.classes[want.class].room, w.aligned[want.class]
-		d := s.devices[n]
-		x := thousandths(c.Free(d), c.Devices[d].Capacity)
-		m := min(thousandths(want.ask.Bytes(c.Devices[d].Capacity)/int64(want.ask.Count), c.Devices[d].Capacity), x)
-		cost += float64(want.ask.Count) * (class.psi[x-m] - class.psi[x])
+	for i := range w.gaps {
+		cost += w.gaps[i].cost(w.aligned)
 	}
 	return cost
 }
@@ -123,6 +123,3 @@ func (w *waste) cost(s *search, a *agent) float64 {
 // lack returns how many thousandths of free devices have no cpus beside them,
 // where rho thousandths of a core go with one.
 func lack(devices, cpus, rho float64) float64 { return max(0, devices-cpus/rho) }
-
-// thousandths returns part of whole, rounded to the next.
-func thousandths(part, whole int64) int64 { return (millionths(part, whole) + 500) / 1000 }
