@@ -61,10 +61,10 @@ func (l *lore) learnLarge(m *Matcher) {
 	}
 	slices.SortStableFunc(l.large, func(a, b large) int { return cmp.Compare(b.weight, a.weight) })
 	l.large = l.large[:min(len(l.large), loreLarge)]
-	for _, g := range l.groups {
+	for i, g := range l.groups {
 		g.hosts = 0
 		for n := range l.large {
-			if l.large[n].shape.fits(g) {
+			if l.large[n].shape.hostedBy(l.groups)[i] {
 				g.hosts |= 1 << n
 			}
 		}

@@ -56,6 +56,7 @@ type shapeLore struct {
 	key    string
 	spec   offers.Demand
 	weight float64 // units seen
+	hosts  []bool  // by group, whether its agents could ever host it; nil: not found out yet
 }
 
 const (
@@ -248,10 +249,10 @@ func (l *lore) learnPress(m *Matcher) {
 // press adds what the shape, that asks for a part of class i, presses on those
 // that can host it.
 func (s *shapeLore) press(i int, part float64, groups []*group, all float64) {
-	hosts := make([]bool, len(groups))
+	hosts := s.hostedBy(groups)
 	var h float64
 	for n, g := range groups {
-		if hosts[n] = s.fits(g); hosts[n] {
+		if hosts[n] {
 			h += g.devices(i) / all
 		}
 	}
@@ -280,9 +281,15 @@ func (s *shapeLore) bytes(class string, size int64) float64 {
 	return s.weight * float64(ask.Bytes(size))
 }
 
-// fits reports whether the agents of a group could ever host the shape.
-func (s *shapeLore) fits(g *group) bool {
-	return g.room.Short(s.spec.Resources) == "" && meets(&demand{spec: s.spec}, g.one)
+// hostedBy reports of each group whether its agents could ever host the shape.
+func (s *shapeLore) hostedBy(groups []*group) []bool {
+	if s.hosts == nil {
+		s.hosts = make([]bool, len(groups))
+		for n, g := range groups {
+			s.hosts[n] = g.room.Short(s.spec.Resources) == "" && meets(&demand{spec: s.spec}, g.one)
+		}
+	}
+	return s.hosts
 }
 
 // group sorts the agents that are offered by what they have and by the
@@ -293,6 +300,9 @@ func (l *lore) group(m *Matcher) {
 		return
 	}
 	l.epoch, l.attributes, l.groups = m.epoch, attributes, nil
+	for _, s := range l.inOrder {
+		s.hosts = nil
+	}
 	byKey := map[string]*group{}
 	var key []byte
 	for _, a := range m.bySlot {
