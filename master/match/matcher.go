@@ -85,6 +85,7 @@ type agent struct {
 	room    *offers.Room
 	total   []int64        // by fair kind
 	classes []agentClass   // by class
+	class1  [1]agentClass  // where classes lies unless there are several
 	group   *group         // see lore; nil: nothing is known
 	online  bool           // its session is there
 	counted bool           // its total is in the cluster's
@@ -274,7 +275,12 @@ func (m *Matcher) fit(a *agent) {
 	numbers, n := make([]int64, 2*k.fair()+k.columns()), k.fair() // side by side, they are read together
 	a.fair, a.total, a.columns = numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:]
 	k.inventory(&total, a.total)
-	a.classes, a.group = make([]agentClass, len(k.classes)), nil
+	a.class1, a.classes, a.group = [1]agentClass{}, nil, nil
+	if n := len(k.classes); n <= len(a.class1) {
+		a.classes = a.class1[:n]
+	} else {
+		a.classes = make([]agentClass, n)
+	}
 	for i, name := range k.classes {
 		if c := a.room.Class(name); c != nil && len(c.Devices) > 0 {
 			a.classes[i] = agentClass{c, alike(c.Devices), 1000 * float64(len(c.Devices)) / float64(a.total[scalars+i]), a.info.Policy(name)}
