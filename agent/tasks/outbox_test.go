@@ -36,11 +36,11 @@ func newOutbox() outbox {
 	}
 }
 
-// anew has a line sent whole, and again a second later.
+// anew has a line sent whole, and again half a minute later.
 func (o *outbox) anew(ref offers.TaskRef, now time.Time) {
 	if l := o.lines[ref]; o.listening && l != nil && len(l.waits) > 0 {
 		o.whole[ref] = true
-		l.pause, l.due = time.Second, now.Add(time.Second)
+		l.pause, l.due = 30*time.Second, now.Add(30*time.Second)
 	}
 }
 
@@ -128,7 +128,7 @@ func (o *outbox) acknowledged(ack wire.StatusRef, now time.Time) {
 		l.waits = slices.Delete(l.waits, at, at+1)
 		l.due = time.Time{}
 		if len(l.waits) > 0 && o.listening {
-			l.pause, l.due = time.Second, now.Add(time.Second)
+			l.pause, l.due = 30*time.Second, now.Add(30*time.Second)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (o *outbox) sent(t *rapid.T, statuses []wire.TaskStatus, now time.Time) {
 			l.waits = append(l.waits, id)
 		}
 		if len(ids) > 0 && l.due.IsZero() {
-			l.pause, l.due = time.Second, now.Add(time.Second)
+			l.pause, l.due = 30*time.Second, now.Add(30*time.Second)
 		}
 	}
 }

@@ -261,24 +261,23 @@ func TestNextIsWhatIsDueFirst(t *testing.T) {
 		{"1 prepared t", "changed t, | release t"},
 		{"1 started t", "changed t, | send t running"},
 	})
-	next("a report waits", 2)
-	play(t, m, []step{{"2 tick", "| send t running"}})
-	next("it was sent again", 4)
-	play(t, m, []step{{"2 ack t running", "changed t, |"}})
+	next("a report waits", 31)
+	play(t, m, []step{{"31 tick", "| send t running"}})
+	play(t, m, []step{{"31 ack t running", "changed t, |"}})
 	next("it may run for a minute", 61)
 	play(t, m, []step{
-		{"10 kill t 3s", "changed t, | signal TERM t, send t killing asked"},
-		{"10 ack t killing", "changed t, |"},
+		{"40 kill t 3s", "changed t, | signal TERM t, send t killing asked"},
+		{"40 ack t killing", "changed t, |"},
 	})
-	next("it is about to be killed", 13)
+	next("it is about to be killed", 43)
 	play(t, m, []step{
-		{"13 tick", "| signal KILL t"},
-		{"14 tick", "|"},
+		{"43 tick", "| signal KILL t"},
+		{"44 tick", "|"},
 	})
 	next("it was killed", 61)
 	play(t, m, []step{
-		{"15 exit t", "changed t, | send t killed asked"},
-		{"15 away", "|"},
+		{"45 exit t", "changed t, | send t killed asked"},
+		{"45 away", "|"},
 	})
 	next("no master listens", 0)
 }

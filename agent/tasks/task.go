@@ -82,8 +82,12 @@ type task struct {
 	pause    time.Duration
 }
 
+// After how long reports are sent again, doubling from the first to the last. A
+// connection loses nothing, and the leader keeps what it took until the
+// framework has acknowledged it, so this is for what it could not keep. It is
+// long, because what merely waits there must not come again and again.
 const (
-	firstResend = time.Second
+	firstResend = 30 * time.Second
 	lastResend  = time.Minute
 )
 

@@ -248,7 +248,7 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 		c.taskEnded(done.EndTask.Ref)
 	case done.Acknowledge != nil:
 		// It may have come once more meanwhile.
-		if _, next, again := c.delivery.acknowledge(done.Acknowledge.Ref, done.Acknowledge.UpdateID); again && next != nil {
+		if _, next, again := c.delivery.acknowledge(done.Acknowledge.Ref, done.Acknowledge.UpdateID, c.now); again && next != nil {
 			c.sendUpdate(next, c.now)
 		}
 	case done.KillTask != nil:

@@ -2,19 +2,13 @@ package lead
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
-)
-
-// Updates are resent after 1 s, doubling to 60 s, until acknowledged.
-const (
-	firstResend = time.Second
-	lastResend  = time.Minute
 )
 
 // delivery is the updates that frameworks have not acknowledged: for each
@@ -25,21 +19,20 @@ type delivery struct {
 	name        string // of the leadership
 	made        uint64
 	outboxes    map[offers.TaskRef]*outbox
-	byFramework map[offers.FrameworkID]map[offers.TaskRef]*outbox
+	byFramework map[offers.FrameworkID]*flow
 	last        reportBook // of living tasks
-	resends     resendHeap
+	resends     flowHeap
 }
 
 // outbox is the updates of one task.
 //
-// Invariant: queue is not empty; at is the place in the heap or -1 while the
-// head is not under way.
+// Invariant: queue is not empty.
 type outbox struct {
-	ref     offers.TaskRef
-	queue   []delivered
-	backoff time.Duration
-	due     time.Time
-	at      int
+	ref   offers.TaskRef
+	queue []delivered
+	sends int    // of the head, in a row
+	first uint64 // its first sending in its flow
+	last  uint64 // and the last, 0 while it is not under way
 }
 
 // delivered is one update and where its acknowledgement goes.
@@ -52,7 +45,7 @@ func newDelivery(name string) *delivery {
 	return &delivery{
 		name:        name,
 		outboxes:    map[offers.TaskRef]*outbox{},
-		byFramework: map[offers.FrameworkID]map[offers.TaskRef]*outbox{},
+		byFramework: map[offers.FrameworkID]*flow{},
 		last:        newReportBook(),
 	}
 }
@@ -73,14 +66,14 @@ func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) *out
 	}
 	b := d.outboxes[ref]
 	if b == nil {
-		b = &outbox{ref: ref, at: -1}
+		b = &outbox{ref: ref}
 		d.outboxes[ref] = b
-		set := d.byFramework[ref.Framework]
-		if set == nil {
-			set = map[offers.TaskRef]*outbox{}
-			d.byFramework[ref.Framework] = set
+		f := d.byFramework[ref.Framework]
+		if f == nil {
+			f = newFlow(ref.Framework)
+			d.byFramework[ref.Framework] = f
 		}
-		set[ref] = b
+		f.outboxes[ref] = b
 	}
 	for _, q := range b.queue {
 		if q.status.UpdateID == s.UpdateID || q.status.State.Terminal() {
@@ -117,14 +110,15 @@ func (b *outbox) dropPassed(s offers.Status) {
 
 // acknowledge ends the head of a task's queue if it is that update. It returns
 // what was acknowledged and the outbox when more waits in it.
-func (d *delivery) acknowledge(ref offers.TaskRef, id offers.UpdateID) (done delivered, next *outbox, ok bool) {
+func (d *delivery) acknowledge(ref offers.TaskRef, id offers.UpdateID, now time.Time) (done delivered, next *outbox, ok bool) {
 	b := d.outboxes[ref]
 	if b == nil || b.queue[0].status.UpdateID != id {
 		return delivered{}, nil, false
 	}
 	done, b.queue = b.queue[0], b.queue[1:]
+	d.byFramework[ref.Framework].acknowledged(b, now)
 	d.pause(b)
-	b.backoff = 0
+	b.sends = 0
 	if len(b.queue) == 0 {
 		d.drop(b)
 		return done, nil, true
@@ -143,28 +137,24 @@ func (d *delivery) forget(ref offers.TaskRef) {
 
 func (d *delivery) drop(b *outbox) {
 	delete(d.outboxes, b.ref)
-	delete(d.byFramework[b.ref.Framework], b.ref)
-	if len(d.byFramework[b.ref.Framework]) == 0 {
+	f := d.byFramework[b.ref.Framework]
+	delete(f.outboxes, b.ref)
+	if len(f.outboxes) == 0 {
 		delete(d.byFramework, b.ref.Framework)
 	}
 }
 
 // sent notes that the head went out and when it goes out again.
 func (d *delivery) sent(b *outbox, now time.Time) {
-	b.backoff = min(max(2*b.backoff, firstResend), lastResend)
-	b.due = now.Add(b.backoff)
-	if b.at >= 0 {
-		heap.Fix(&d.resends, b.at)
-	} else {
-		heap.Push(&d.resends, b)
-	}
+	f := d.byFramework[b.ref.Framework]
+	f.send(b, now)
+	d.resends.plan(f)
 }
 
 // pause stops resending until sent is called again.
 func (d *delivery) pause(b *outbox) {
-	if b.at >= 0 {
-		heap.Remove(&d.resends, b.at)
-	}
+	b.last = 0
+	d.resends.plan(d.byFramework[b.ref.Framework])
 }
 
 // due returns the outboxes whose head is to be sent again now; each must be
@@ -172,7 +162,9 @@ func (d *delivery) pause(b *outbox) {
 func (d *delivery) due(now time.Time) []*outbox {
 	var out []*outbox
 	for len(d.resends) > 0 && !d.resends[0].due.After(now) {
-		out = append(out, heap.Pop(&d.resends).(*outbox))
+		f := d.resends[0]
+		out = f.take(out, now)
+		d.resends.plan(f)
 	}
 	return out
 }
@@ -185,53 +177,34 @@ func (d *delivery) next() (time.Time, bool) {
 	return d.resends[0].due, true
 }
 
-// resendHeap orders the outboxes under way by when they are due, then by task.
-type resendHeap []*outbox
-
-func (h resendHeap) Len() int { return len(h) }
-func (h resendHeap) Less(i, j int) bool {
-	return cmp.Or(h[i].due.Compare(h[j].due), compareRefs(h[i].ref, h[j].ref)) < 0
-}
-func (h resendHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-func (h *resendHeap) Push(x any) {
-	b := x.(*outbox)
-	b.at = len(*h)
-	*h = append(*h, b)
-}
-func (h *resendHeap) Pop() any {
-	old := *h
-	b := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	b.at = -1
-	return b
-}
-
 // pauseAll stops resending to a framework that is not connected.
 func (d *delivery) pauseAll(id offers.FrameworkID) {
-	for _, b := range d.byFramework[id] {
-		d.pause(b)
-		b.backoff = 0
+	f := d.byFramework[id]
+	if f == nil {
+		return
 	}
+	for _, b := range f.outboxes {
+		b.sends, b.last = 0, 0
+	}
+	d.resends.plan(f)
 }
 
 // forgetFramework drops every update for a framework that is no more.
 func (d *delivery) forgetFramework(id offers.FrameworkID) {
-	for ref := range d.byFramework[id] {
-		d.forget(ref)
+	if f := d.byFramework[id]; f != nil {
+		for ref := range f.outboxes {
+			d.forget(ref)
+		}
 	}
 }
 
 // waiting returns the outboxes of a framework in the order of its task ids.
 func (d *delivery) waiting(id offers.FrameworkID) []*outbox {
-	set := d.byFramework[id]
-	out := make([]*outbox, 0, len(set))
-	for _, b := range set {
-		out = append(out, b)
+	f := d.byFramework[id]
+	if f == nil {
+		return nil
 	}
+	out := slices.Collect(maps.Values(f.outboxes))
 	slices.SortFunc(out, func(a, b *outbox) int { return strings.Compare(string(a.ref.Task), string(b.ref.Task)) })
 	return out
 }

@@ -172,6 +172,11 @@ func (c *Core) frameworkRemoved(id offers.FrameworkID) {
 		}
 	}
 	c.match.FrameworkRemoved(id)
+	for _, b := range c.delivery.waiting(id) {
+		for _, q := range b.queue {
+			c.release(b.ref, q)
+		}
+	}
 	c.delivery.forgetFramework(id)
 	if s := c.frameworks[id]; s != nil {
 		delete(c.frameworks, id)

@@ -123,18 +123,23 @@ func (c *Core) sendWaiting(id offers.FrameworkID) {
 
 // acknowledge ends the resending of an update everywhere.
 func (c *Core) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
-	done, next, ok := c.delivery.acknowledge(ref, id)
+	done, next, ok := c.delivery.acknowledge(ref, id, c.now)
 	if !ok {
 		return
 	}
 	if done.status.State.Terminal() {
 		c.Commit(state.Command{Acknowledge: &state.Acknowledge{Ref: ref, UpdateID: id}}, nil)
 	}
-	if s := c.agents[done.status.Agent]; s != nil && done.fromAgent {
-		s.acknowledge(ref, id)
-	}
+	c.release(ref, done)
 	if next != nil {
 		c.sendUpdate(next, c.now)
+	}
+}
+
+// release tells the agent of a status that it need not send it again.
+func (c *Core) release(ref offers.TaskRef, done delivered) {
+	if s := c.agents[done.status.Agent]; s != nil && done.fromAgent {
+		s.acknowledge(ref, done.status.UpdateID)
 	}
 }
 

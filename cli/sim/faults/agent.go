@@ -394,7 +394,7 @@ func (a *agent) obey(m wire.Message) {
 	case *wire.AcknowledgeStatus:
 		a.machine.Acknowledge(m.Acknowledged, now)
 		for _, ref := range m.Acknowledged {
-			a.link.mail.acknowledged(letter{ref.TaskRef, ref.UpdateID})
+			a.link.mail.acknowledged(letter{ref.TaskRef, ref.UpdateID}, a.time())
 		}
 	}
 	if old {

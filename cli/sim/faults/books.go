@@ -56,7 +56,7 @@ func (b *books) asked(s *served, msg wire.Message) {
 	case *wire.DemandMessage, *wire.Suppress, *wire.Revive:
 		b.touched = true
 	case *wire.Acknowledge:
-		s.mail.acknowledged(letter{offers.TaskRef{Framework: s.id, Task: msg.TaskID}, msg.UpdateID})
+		s.mail.acknowledged(letter{offers.TaskRef{Framework: s.id, Task: msg.TaskID}, msg.UpdateID}, s.m.clock)
 	case *wire.Reconcile:
 		s.answers = map[offers.TaskID]bool{}
 		for _, id := range msg.TaskIDs {
@@ -188,7 +188,7 @@ func (b *books) committed(steps []lead.Step, results []state.Result) {
 		}
 		if a := steps[i].Command.Acknowledge; a != nil {
 			for _, s := range b.m.served {
-				s.mail.acknowledged(letter{a.Ref, a.UpdateID})
+				s.mail.acknowledged(letter{a.Ref, a.UpdateID}, b.m.clock)
 			}
 		}
 		if steps[i].Command.RegisterAgent != nil && results[i].Err == nil {

@@ -10,6 +10,7 @@ import (
 // it is acknowledged: after 1 s, doubling to 60 s.
 type courier struct {
 	waits map[letter]*waiting
+	moved time.Time // when one of them was acknowledged last, by the sender's clock: the others may wait for patience then
 	lazy  bool // the schedule is of all of a task's letters, so only the longest pause is known
 }
 
@@ -32,7 +33,10 @@ func (w *waiting) pause() time.Duration {
 	return min(time.Second<<min(w.sends-1, 6), longestPause)
 }
 
-const longestPause = time.Minute
+const (
+	longestPause = time.Minute
+	patience     = time.Second
+)
 
 // sent notes a sending. It returns how much it came too early, and another
 // letter of the task that still waits, where there is one.
@@ -59,7 +63,10 @@ func (c *courier) sent(l letter, now time.Time, leaps int) (early time.Duration,
 	return max(early, 0), other
 }
 
-func (c *courier) acknowledged(l letter) { delete(c.waits, l) }
+func (c *courier) acknowledged(l letter, now time.Time) {
+	delete(c.waits, l)
+	c.moved = now
+}
 
 // overdue returns a letter that should have been sent again by now, and should
 // have at the last call.
@@ -76,7 +83,7 @@ func (c *courier) overdue(now time.Time, leaps int, slack time.Duration) (first 
 		if c.lazy {
 			pause = longestPause
 		}
-		w.late = now.Sub(w.last) > pause+slack
+		w.late = now.Sub(w.last) > pause+slack && now.Sub(c.moved) > patience+slack
 		if w.late && was && (!found || l.id < first.id) {
 			first, found = l, true
 		}
