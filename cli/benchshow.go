@@ -22,6 +22,7 @@ type benchShown struct {
 	Running    float64        `json:"running_per_second"`
 	Finished   float64        `json:"finished_per_second"`
 	Declined   float64        `json:"declined_per_second,omitempty"` // the mix decline alone
+	Dropped    int            `json:"dropped,omitempty"`             // launches that were made again
 	Latency    latenciesShown `json:"latency_ms"`
 	Processes  []processShown `json:"processes"`
 	Runs       []benchShown   `json:"runs,omitempty"` // all, where there were several
@@ -52,6 +53,7 @@ func (b *benchmark) figures(r benchResult) benchShown {
 	return benchShown{
 		Agents: b.agents, Frameworks: b.frameworks, Tasks: b.plan.Tasks(),
 		Accepted: rounded(r.Accepted, 1), Running: rounded(r.Running, 1), Finished: rounded(r.Finished, 1), Declined: rounded(r.Declined, 1),
+		Dropped:   r.Dropped,
 		Latency:   latenciesShown{inMillis(r.DemandToOffer), inMillis(r.AcceptToAccepted), inMillis(r.AcceptToRunning)},
 		Processes: r.processes,
 	}
@@ -101,6 +103,9 @@ func (b *benchmark) draw(p *page, middle benchShown, runs []benchShown) {
 	}
 	p.printf("%s, %s agents, %s frameworks, %s, seed %d\n\n", b.mix, grouped(b.agents), grouped(b.frameworks), what, b.seed)
 	b.drawRates(p, middle, runs)
+	if middle.Dropped > 0 {
+		p.printf("\n%s launches were dropped and made again.\n", grouped(middle.Dropped))
+	}
 	p.printf("\n")
 	drawLatencies(p, middle.Latency)
 	p.printf("\n")

@@ -56,8 +56,8 @@ func Open(ctx context.Context, c Config) (*Load, error) {
 	return l, nil
 }
 
-// Run does the work and returns when all of it is done, when a task did not
-// finish, or when ctx ends, with its cause and how far it had come.
+// Run does the work and returns when all of it is done, when a task ended
+// otherwise than it should, or when ctx ends, with its cause and how far it had come.
 func (l *Load) Run(ctx context.Context) (*Trace, error) {
 	g, within := errgroup.WithContext(ctx)
 	begin := time.Now()
@@ -71,7 +71,8 @@ func (l *Load) Run(ctx context.Context) (*Trace, error) {
 	t := &Trace{}
 	for _, w := range l.workers {
 		t.Demands = append(t.Demands, w.demands...)
-		t.Tasks = append(t.Tasks, w.tasks...)
+		t.Tasks = append(t.Tasks, w.lasting()...)
+		t.Dropped += w.dropped
 		t.Declined = append(t.Declined, w.declined...)
 	}
 	return t, err

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,6 +179,34 @@ func TestOffersAreDeclined(t *testing.T) {
 	}
 	if declined != 21 || accepted != 0 {
 		t.Errorf("the masters heard %d declined and %d accepts; want 21 and none", declined, accepted)
+	}
+}
+
+// TestDroppedLaunchesAreMadeAgain: what never came to its agent is launched once
+// more, under another id, and is no task of the trace.
+func TestDroppedLaunchesAreMadeAgain(t *testing.T) {
+	p, err := load.Batch(2, 100, unit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drops atomic.Int32
+	m := newMasters(t, func(offers.Task) offers.Status {
+		if drops.Add(1) <= 7 {
+			return offers.Status{State: offers.Dropped, Reason: offers.ReasonAgentLost}
+		}
+		return offers.Status{State: offers.Finished}
+	}, nil)
+	trace, err := m.do(t, within(t, patience), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := trace.Summary(); s.Dropped != 7 || len(trace.Tasks) != 100 {
+		t.Errorf("%d launches were dropped and %d tasks are in the trace; want 7 and 100", s.Dropped, len(trace.Tasks))
+	}
+	for _, at := range trace.Tasks {
+		if at.Accepted == 0 || at.Finished == 0 {
+			t.Fatalf("%+v has not finished", at)
+		}
 	}
 }
 

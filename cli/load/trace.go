@@ -11,6 +11,7 @@ import (
 type Trace struct {
 	Demands  []DemandTimes
 	Tasks    []TaskTimes
+	Dropped  int             // launches that never came to an agent, not among Tasks
 	Declined []time.Duration // each offer
 }
 
@@ -33,6 +34,7 @@ type Summary struct {
 	// Tasks a second, from the first demand until the last of them was.
 	Accepted, Running, Finished float64
 	Declined                    float64 // offers a second, likewise
+	Dropped                     int     // launches that others made up for
 
 	DemandToOffer    *Latency // of each demand's first offer
 	AcceptToAccepted *Latency // of each task
@@ -52,6 +54,7 @@ func (t *Trace) Summary() Summary {
 		Accepted: rate(t.Tasks, accepted),
 		Running:  rate(t.Tasks, running),
 		Finished: rate(t.Tasks, func(t TaskTimes) time.Duration { return t.Finished }),
+		Dropped:  t.Dropped,
 		Declined: rate(t.Declined, func(at time.Duration) time.Duration { return at }),
 		DemandToOffer: latency(t.Demands,
 			func(d DemandTimes) time.Duration { return d.Stated }, func(d DemandTimes) time.Duration { return d.Offered }),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,31 +28,38 @@ type worker struct {
 	constraints []offers.Constraint
 
 	begin    time.Time
-	launched int // tasks t0, t1, ...
+	goal     int // tasks that are to finish
 	finished int
+	dropped  int // launches, which were made up for by others
 
-	// What happened, by the numbers of jobs (demands j0, j1, ...) and tasks.
+	// What happened, by the numbers of jobs (demands j0, j1, ...) and launches
+	// (tasks t0, t1, ...).
+	jobs     []Job
 	left     []int // tasks of a job that are not launched
 	demands  []DemandTimes
 	tasks    []TaskTimes
+	job      []int // of a launch
 	declined []time.Duration
 }
 
 func newWorker(client *framework.Client, w Work, constraints []offers.Constraint) *worker {
 	out := &worker{client: client, work: w, constraints: constraints}
 	for _, j := range w.Jobs {
-		out.left = append(out.left, j.Tasks)
+		out.add(j)
 	}
-	out.tasks = make([]TaskTimes, Plan{w}.Tasks())
+	out.goal = Plan{w}.Tasks()
+	out.tasks, out.job = make([]TaskTimes, 0, out.goal), make([]int, 0, out.goal)
 	return out
 }
+
+func (w *worker) add(j Job) { w.jobs, w.left = append(w.jobs, j), append(w.left, j.Tasks) }
 
 func (w *worker) run(ctx context.Context, begin time.Time) error {
 	w.begin = begin
 	if err := w.demand(standing); err != nil {
 		return err
 	}
-	for w.finished < len(w.tasks) || len(w.declined) < w.work.Declines {
+	for w.finished < w.goal || len(w.declined) < w.work.Declines {
 		e, err := w.client.Next(ctx)
 		if err == nil {
 			err = w.event(e)
@@ -70,9 +78,9 @@ func (w *worker) now() time.Duration { return max(1, time.Since(w.begin)) }
 func (w *worker) demand(n int) error {
 	var ds []offers.Demand
 	first := len(w.demands)
-	for i := first; i < min(first+n, len(w.work.Jobs)); i++ {
-		d := offers.Demand{ID: offers.DemandID(fmt.Sprintf("j%d", i)), Resources: w.work.Jobs[i].Unit, Constraints: w.constraints}
-		if count := w.work.Jobs[i].Tasks; count > 0 {
+	for i := first; i < min(first+n, len(w.jobs)); i++ {
+		d := offers.Demand{ID: offers.DemandID(fmt.Sprintf("j%d", i)), Resources: w.jobs[i].Unit, Constraints: w.constraints}
+		if count := w.jobs[i].Tasks; count > 0 {
 			d.Count = &count
 		}
 		ds = append(ds, d)
@@ -105,6 +113,9 @@ func (w *worker) event(e framework.Event) error {
 	case framework.Waits:
 		return fmt.Errorf("no agent can ever meet a demand of the load: %s", e.Why)
 	case framework.Refused:
+		if errors.Is(e.Err, &offers.Error{Code: offers.OfferGone}) {
+			return nil // its tasks are dropped
+		}
 		return fmt.Errorf("the masters refuse the load: %w", e.Err)
 	}
 	return nil
@@ -112,7 +123,7 @@ func (w *worker) event(e framework.Event) error {
 
 // task returns the times of one of our tasks.
 func (w *worker) task(id offers.TaskID) (*TaskTimes, error) {
-	n, err := number(string(id), "t", w.launched)
+	n, err := number(string(id), "t", len(w.tasks))
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +175,7 @@ func (w *worker) decline(id offers.OfferID) {
 // accept launches what fits into an offer, and reports whether its job is
 // launched as a whole now.
 func (w *worker) accept(o *wire.Offer, job int) (last bool, err error) {
-	unit := w.work.Jobs[job].Unit
+	unit := w.jobs[job].Unit
 	n := min(framework.Units(o.Resources, unit), w.left[job])
 	if w.work.PerOffer > 0 {
 		n = min(n, w.work.PerOffer)
@@ -176,9 +187,7 @@ func (w *worker) accept(o *wire.Offer, job int) (last bool, err error) {
 	tasks := make([]offers.Task, n)
 	now := w.now()
 	for i := range tasks {
-		at := w.launched + i
-		tasks[i] = offers.Task{ID: offers.TaskID(fmt.Sprintf("t%d", at)), Name: "load", Resources: unit, Command: nothing}
-		w.tasks[at].Accept = now
+		tasks[i] = offers.Task{ID: offers.TaskID(fmt.Sprintf("t%d", len(w.tasks)+i)), Name: "load", Resources: unit, Command: nothing}
 	}
 	err = w.client.Accept([]offers.OfferID{o.ID}, tasks...)
 	if errors.Is(err, &offers.Error{Code: offers.OfferGone}) {
@@ -187,7 +196,9 @@ func (w *worker) accept(o *wire.Offer, job int) (last bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	w.launched += n
+	for range tasks {
+		w.tasks, w.job = append(w.tasks, TaskTimes{Accept: now}), append(w.job, job)
+	}
 	w.left[job] -= n
 	return w.left[job] == 0, nil
 }
@@ -211,9 +222,37 @@ func (w *worker) updated(u framework.Updated) error {
 			t.Finished = now
 			w.finished++
 		}
+	case s.State == offers.Dropped:
+		if err := w.again(s.Task); err != nil {
+			return err
+		}
 	case s.State.Terminal():
 		return fmt.Errorf("task %s is %s (%s) and should have finished: %s", s.Task, s.State, s.Reason, s.Message)
 	}
 	w.client.Acknowledge(u)
 	return nil
+}
+
+// again makes up for a launch that never came to its agent: the offer was gone,
+// or the agent. Where it was accepted its demand has fallen by it, so that it
+// needs another one.
+func (w *worker) again(id offers.TaskID) error {
+	n, err := number(string(id), "t", len(w.tasks))
+	if err != nil {
+		return err
+	}
+	w.dropped++
+	job, accepted := w.job[n], w.tasks[n].Accepted > 0
+	w.tasks[n] = TaskTimes{}
+	if !accepted {
+		w.left[job]++
+		return nil
+	}
+	w.add(Job{1, w.jobs[job].Unit})
+	return w.demand(1)
+}
+
+// lasting returns the times of all launches but those that were dropped.
+func (w *worker) lasting() []TaskTimes {
+	return slices.DeleteFunc(w.tasks, func(t TaskTimes) bool { return t == TaskTimes{} })
 }
