@@ -83,10 +83,22 @@ type Vocabulary map[string]func() Message
 // unknown_type for a type that is not in v; the envelope is filled as far as
 // it could be read.
 func Decode(v Vocabulary, frame []byte) (Message, Envelope, error) {
-	var env Envelope
 	if !utf8.Valid(frame) { // the decoder would put other characters in its place
-		return nil, env, offers.Errorf(offers.BadMessage, "the message is not valid UTF-8")
+		return nil, Envelope{}, offers.Errorf(offers.BadMessage, "the message is not valid UTF-8")
 	}
+	if env, plain := peek(frame); plain && v[env.Type] != nil {
+		m := v[env.Type]()
+		if json.Unmarshal(frame, m) == nil {
+			return m, env, nil
+		}
+	}
+	return decodeTwice(v, frame)
+}
+
+// decodeTwice reads a frame for its envelope first. It is for what can't be
+// read otherwise, so that it is explained.
+func decodeTwice(v Vocabulary, frame []byte) (Message, Envelope, error) {
+	var env Envelope
 	if err := json.Unmarshal(frame, &env); err != nil {
 		err = offers.Explain(frame, func() any { return new(Envelope) }, err)
 		return nil, env, offers.Errorf(offers.BadMessage, "the message is not a JSON object with a \"type\": %s", brief(err))
