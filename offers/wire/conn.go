@@ -79,9 +79,10 @@ const (
 // writes. What waits to be sent is bounded by Options.Queue and Options.Bytes;
 // a peer that lets it fill is cut off.
 type Conn struct {
-	ws   *websocket.Conn
-	opts Options
-	out  *backlog
+	ws    *websocket.Conn
+	below *cork // of ws, handled by the writer
+	opts  Options
+	out   *backlog
 
 	closing sync.Once
 	reason  string
@@ -102,11 +103,12 @@ func Upgrade(w http.ResponseWriter, r *http.Request, protocol string, opts Optio
 		Subprotocols:     []string{protocol},
 		CheckOrigin:      func(*http.Request) bool { return true },
 	}
-	ws, err := up.Upgrade(w, r, nil)
+	below := &corking{ResponseWriter: w}
+	ws, err := up.Upgrade(below, r, nil)
 	if err != nil {
 		return nil, fmt.Errorf("upgrade to %s: %w", protocol, err)
 	}
-	return newConn(ws, opts), nil
+	return newConn(ws, below.cork, opts), nil
 }
 
 var writeBuffers sync.Pool
@@ -133,7 +135,9 @@ func (e *StatusError) Error() string {
 // Dial connects to url (ws or wss). A redirect comes back as *RedirectError,
 // any other refusal as *StatusError.
 func Dial(ctx context.Context, url, protocol string, header http.Header, conf *tls.Config, opts Options) (*Conn, error) {
+	var below *cork
 	d := websocket.Dialer{
+		NetDialContext:   dialCork(&below),
 		HandshakeTimeout: handshakeTimeout,
 		ReadBufferSize:   4096,
 		WriteBufferSize:  4096,
@@ -159,7 +163,7 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 		_ = ws.Close()
 		return nil, fmt.Errorf("dial %s: who answers does not speak %s", url, protocol)
 	}
-	return newConn(ws, opts), nil
+	return newConn(ws, below, opts), nil
 }
 
 // reasonIn reads the error out of a refusal, of which the library keeps the
@@ -183,8 +187,8 @@ func reasonIn(body io.Reader) string {
 	return ""
 }
 
-func newConn(ws *websocket.Conn, opts Options) *Conn {
-	c := &Conn{ws: ws, opts: opts.filled(), stop: make(chan struct{}), ended: make(chan struct{})}
+func newConn(ws *websocket.Conn, below *cork, opts Options) *Conn {
+	c := &Conn{ws: ws, below: below, opts: opts.filled(), stop: make(chan struct{}), ended: make(chan struct{})}
 	c.out = newBacklog(c.opts)
 	ws.SetReadLimit(c.opts.Message)
 	c.heard()
@@ -265,15 +269,42 @@ func (c *Conn) write() {
 			c.finish()
 			return
 		case <-c.out.wake:
-			frame, ok := c.out.pop()
-			if ok && !c.put(frame, time.Now().Add(writeTimeout)) {
+			if !c.putAll() {
 				return
-			}
-			if ok {
-				c.out.again()
 			}
 		}
 	}
+}
+
+// turn is how many frames are written before the writer looks for what else
+// there is to do.
+const turn = 256
+
+// putAll writes what is queued, in one piece where it is several frames.
+func (c *Conn) putAll() bool {
+	frame, ok := c.out.pop()
+	if !ok {
+		return true
+	}
+	deadline := time.Now().Add(writeTimeout)
+	next, more := c.out.pop()
+	if !more {
+		return c.put(frame, deadline)
+	}
+	c.below.push()
+	good := c.put(frame, deadline)
+	for n := 1; good && more; n++ {
+		if good = c.put(next, deadline); n == turn {
+			c.out.again()
+			break
+		}
+		next, more = c.out.pop()
+	}
+	if c.below.pull() != nil && good {
+		c.End("the connection broke")
+		return false
+	}
+	return good
 }
 
 func (c *Conn) put(frame []byte, deadline time.Time) bool {
