@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -210,10 +209,18 @@ func (m *Machine) ask(t *task, now time.Time) {
 func (m *Machine) Next() time.Time {
 	var next time.Time
 	for _, t := range m.tasks {
-		for _, at := range [...]time.Time{t.deadline, t.resend, t.overrun(), t.check} {
-			if !at.IsZero() && (next.IsZero() || at.Before(next)) {
-				next = at
-			}
+		if at := t.next(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+// next returns when Tick has something to do for a task, zero for never.
+func (t *task) next() (next time.Time) {
+	for _, at := range [...]time.Time{t.deadline, t.resend, t.overrun(), t.check} {
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
 		}
 	}
 	return next
@@ -221,7 +228,14 @@ func (m *Machine) Next() time.Time {
 
 // Tick does what has become due.
 func (m *Machine) Tick(now time.Time) {
-	for _, ref := range slices.SortedFunc(maps.Keys(m.tasks), compareRefs) {
+	var late []offers.TaskRef
+	for ref, t := range m.tasks {
+		if due(t.next(), now) {
+			late = append(late, ref)
+		}
+	}
+	slices.SortFunc(late, compareRefs)
+	for _, ref := range late {
 		t := m.tasks[ref]
 		if due(t.overrun(), now) {
 			t.Overran = true

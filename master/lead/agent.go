@@ -12,7 +12,7 @@ import (
 
 // Agent is one connection of one agent.
 type Agent struct {
-	peer  Peer
+	peer  *parcel
 	id    offers.AgentID // once registered
 	ended bool
 	known map[offers.TaskRef]wire.AgentTask // what it listed when it registered, and was not told to forget
@@ -25,7 +25,7 @@ type Agent struct {
 }
 
 // NewAgent returns a connection that has not registered yet.
-func NewAgent(peer Peer) *Agent { return &Agent{peer: peer} }
+func NewAgent(peer Peer) *Agent { return &Agent{peer: &parcel{peer: peer}} }
 
 // HandleAgent runs one message of an agent.
 func (c *Core) HandleAgent(s *Agent, msg wire.Message, request string) {

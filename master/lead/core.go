@@ -74,6 +74,7 @@ type Core struct {
 	launches   uint64            // named so far
 	attempts   map[string]uint64 // the newest connection of each client that registered
 	turn       []Step            // commands collected in this turn
+	parcels    []*parcel         // that hold something of this turn
 	notes      []Note
 	told       []events.Event // of this turn
 	follows    bool           // what becomes of offers is told
@@ -180,9 +181,11 @@ type Turn struct {
 // Solved takes over a puzzle of a turn that was solved.
 func (c *Core) Solved(p *match.Puzzle) { c.match.Solved(p) }
 
-// Finish ends a turn: updates that are due go out again, the matcher decides,
-// offers and rescinds are sent, and what is to be made durable is returned.
+// Finish ends a turn: agents get what was gathered for them, updates that are
+// due go out again, the matcher decides, offers and rescinds are sent, and what
+// is to be made durable is returned.
 func (c *Core) Finish() Turn {
+	c.dispatch()
 	for _, b := range c.delivery.due(c.now) {
 		c.sendUpdate(b, c.now)
 	}
@@ -208,6 +211,7 @@ func (c *Core) Committed(steps []Step, results []state.Result, s *state.State) {
 			steps[i].then(results[i])
 		}
 	}
+	c.dispatch()
 }
 
 func (c *Core) note(text string, args ...any) { c.notes = append(c.notes, Note{text, args}) }

@@ -19,19 +19,19 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 	case status.Validate() != nil || status.UpdateID == "":
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", in.Task), "")
 	case t == nil || t.Agent != s.id || t.End != nil && t.Acknowledged:
-		s.acknowledge(ref, status.UpdateID)
+		s.acknowledge(c, ref, status.UpdateID)
 	case in.LaunchID.Other(t.LaunchID):
-		s.acknowledge(ref, status.UpdateID)
+		s.acknowledge(c, ref, status.UpdateID)
 		if status.State.Terminal() {
 			s.mistaken(c, t)
 		}
 	case t.End != nil && status.State.Terminal() && t.End.UpdateID != status.UpdateID:
 		// The agent forgets the task and tells no other end of it, so the one
 		// that counts is the masters' to deliver.
-		s.acknowledge(ref, status.UpdateID)
+		s.acknowledge(c, ref, status.UpdateID)
 		c.deliverEnd(t)
 	case !status.State.Terminal() && c.nobody(ref.Framework):
-		s.acknowledge(ref, status.UpdateID)
+		s.acknowledge(c, ref, status.UpdateID)
 	case status.State == offers.Killing && t.End == nil && t.Kill == nil:
 		c.killing(t, status)
 	case !status.State.Terminal() || t.End != nil:
@@ -41,7 +41,7 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 		c.Commit(state.Command{EndTask: &state.EndTask{Ref: ref, Status: status}}, func(state.Result) {
 			t := c.state().Task(ref)
 			if t == nil || t.End == nil || t.Acknowledged || t.End.UpdateID != status.UpdateID {
-				s.acknowledge(ref, status.UpdateID)
+				s.acknowledge(c, ref, status.UpdateID)
 				return
 			}
 			c.update(ref, status, true)
@@ -139,13 +139,13 @@ func (c *Core) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
 // release tells the agent of a status that it need not send it again.
 func (c *Core) release(ref offers.TaskRef, done delivered) {
 	if s := c.agents[done.status.Agent]; s != nil && done.fromAgent {
-		s.acknowledge(ref, done.status.UpdateID)
+		s.acknowledge(c, ref, done.status.UpdateID)
 	}
 }
 
 // acknowledge tells the agent that it need not send a status again.
-func (s *Agent) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
-	s.peer.Send(&wire.AcknowledgeStatus{Acknowledged: []wire.StatusRef{{TaskRef: ref, UpdateID: id}}}, "")
+func (s *Agent) acknowledge(c *Core, ref offers.TaskRef, id offers.UpdateID) {
+	c.gather(s.peer).acknowledge(wire.StatusRef{TaskRef: ref, UpdateID: id})
 }
 
 // lost ends a task that its agent does not know where that says nothing: it may
@@ -200,9 +200,7 @@ func (s *Agent) sendLaunch(c *Core, t *state.Task) {
 	if len(t.Holding.Devices) > 0 {
 		s.sent = append(s.sent, t.Ref())
 	}
-	s.peer.Send(&wire.Launch{Term: c.config.Master.Term, Tasks: []wire.LaunchTask{{
-		Framework: t.Framework, LaunchID: t.LaunchID, User: t.User, Task: t.Spec, Holding: t.Holding, Policy: t.Policy,
-	}}}, "")
+	c.gather(s.peer).launch(c.config.Master.Term, t)
 }
 
 // currentStatus is what is known of a task now, as an answer to reconcile.
