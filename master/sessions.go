@@ -176,16 +176,14 @@ func (l *loop) serveAgent(link wire.Link, v visitor) {
 	s := &session{loop: l, link: link, principal: v.principal, prefix: door.Agent, kind: agentSession}
 	defer s.counted()()
 	a := lead.NewAgent(s)
-	var heard atomic.Pointer[time.Time]
-	hear := func() { now := time.Now(); heard.Store(&now) }
-	hear()
+	heard := time.Now() // by the goroutine of this function alone
 	s.read(wire.FromAgent, func(msg wire.Message, request string) bool {
-		hear()
+		heard = time.Now()
 		if _, beat := msg.(*wire.Heartbeat); beat {
 			return true
 		}
 		return s.enter(func(core *lead.Core) { core.HandleAgent(a, msg, request) }, func() {})
 	})
-	s.enter(func(core *lead.Core) { core.AgentEnded(a, *heard.Load()) }, func() {})
+	s.enter(func(core *lead.Core) { core.AgentEnded(a, heard) }, func() {})
 	link.Close("the connection ended")
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -83,6 +84,7 @@ type Conn struct {
 	below *cork // of ws, handled by the writer
 	opts  Options
 	out   *backlog
+	last  time.Time // that the deadline of reading was put off; the reader's
 
 	closing sync.Once
 	reason  string
@@ -199,7 +201,13 @@ func newConn(ws *websocket.Conn, below *cork, opts Options) *Conn {
 	return c
 }
 
-func (c *Conn) heard() { _ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence)) }
+// heard puts the deadline off, now and then: it is the reader's alone.
+func (c *Conn) heard() {
+	if now := time.Now(); now.Sub(c.last) > c.opts.Silence/64 {
+		c.last = now
+		_ = c.ws.SetReadDeadline(now.Add(c.opts.Silence))
+	}
+}
 
 // Send implements [Link].
 func (c *Conn) Send(frame []byte) error {
@@ -218,7 +226,7 @@ func (c *Conn) Send(frame []byte) error {
 
 // Receive implements [Link].
 func (c *Conn) Receive() ([]byte, error) {
-	_, frame, err := c.ws.ReadMessage()
+	frame, err := c.readFrame()
 	if err != nil {
 		if errors.Is(err, websocket.ErrReadLimit) {
 			c.drain()
@@ -229,6 +237,27 @@ func (c *Conn) Receive() ([]byte, error) {
 	c.heard()
 	return frame, nil
 }
+
+// readFrame reads a message into as much memory as it needs.
+func (c *Conn) readFrame() ([]byte, error) {
+	_, in, err := c.ws.NextReader()
+	if err != nil {
+		return nil, err
+	}
+	room := frames.Get().(*bytes.Buffer)
+	defer frames.Put(room)
+	room.Reset()
+	if _, err := room.ReadFrom(in); err != nil {
+		return nil, err
+	}
+	frame := bytes.Clone(room.Bytes())
+	if room.Cap() > corked { // rare, and too much to keep
+		*room = bytes.Buffer{}
+	}
+	return frame, nil
+}
+
+var frames = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // drain reads on for a bounded time after a message over the limit: closing
 // with unread bytes would reset the connection, and the peer could lose the
