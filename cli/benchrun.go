@@ -36,6 +36,7 @@ func benchRunCommand() *cli.Command {
 		Description: examples(
 			"ringmaster bench run --agents 1000 --frameworks 10 --tasks 100000",
 			"ringmaster bench run --agents 1000 --frameworks 1000 --tasks 20000 --mix jobs --masters-count 3 --repeats 3",
+			"ringmaster bench run --agents 10000 --frameworks 1 --tasks 2000 --mix jobs --rate 100",
 			"ringmaster bench run --mix multi -o json") +
 			"\n\nThe masters are started for it, durable, in a temporary folder (TMPDIR says where), and are gone afterwards; with" +
 			"\n--masters those are measured that are there, and the agents stay known to them as unreachable until they are given" +
@@ -54,6 +55,7 @@ func benchRunCommand() *cli.Command {
 			&cli.IntFlag{Name: "frameworks", Usage: "`NUMBER` of frameworks", Value: 10},
 			&cli.IntFlag{Name: "tasks", Usage: "`NUMBER` of tasks in all, or of offers that are declined", Value: 10_000},
 			&cli.StringFlag{Name: "mix", Usage: "`MIX` of the load: batch, jobs, multi or decline", Value: mixBatch},
+			&cli.IntFlag{Name: "rate", Usage: "`NUMBER` of tasks a second to ask for, evenly; 0: as many as the masters run"},
 			&cli.IntFlag{Name: "masters-count", Usage: "`NUMBER` of masters to start: 1, 3 or 5", Value: 1},
 			&cli.StringFlag{Name: "resources", Usage: "`AMOUNTS` that each agent offers; what is not named is none", Value: "cpus=16,mem=64GiB,disk=1TiB"},
 			&cli.StringFlag{Name: "cpus", Usage: "`CORES` of each task", Value: "0.1"},
@@ -135,6 +137,12 @@ func readBenchmark(c *cli.Context) (*benchmark, error) {
 			return nil, usagef("--%s %d: it is a number from 1 to %d", bound.flag, n, bound.most)
 		}
 	}
+	if n := c.Int("rate"); n < 0 || n > maxBenchTasks {
+		return nil, usagef("--rate %d: it is a number from 0 to %d", n, maxBenchTasks)
+	}
+	if c.Int("rate") > 0 && b.mix == mixDecline {
+		return nil, usagef("--rate: the mix decline has no tasks; leave it away")
+	}
 	if b.masters != 1 && b.masters != 3 && b.masters != 5 {
 		return nil, usagef("--masters-count %d: it is 1, 3 or 5", b.masters)
 	}
@@ -197,6 +205,9 @@ func (b *benchmark) readLoad(c *cli.Context) (err error) {
 	}
 	if err != nil {
 		return usagef("--tasks: %w", err)
+	}
+	if rate := c.Int("rate"); rate > 0 {
+		b.plan = b.plan.Paced(rate)
 	}
 	time, err := durationFlag(c, "task-time")
 	if err != nil {

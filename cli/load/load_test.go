@@ -254,6 +254,38 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// TestPacedJobs: jobs are stated one after the other at their time, whatever
+// became of those before.
+func TestPacedJobs(t *testing.T) {
+	p := load.Plan{{Jobs: []load.Job{{Tasks: 30, Unit: unit}}}, {Jobs: []load.Job{{Tasks: 10, Unit: unit}, {Tasks: 20, Unit: unit}}}}.Paced(600)
+	trace, err := newMasters(t, nil, nil).do(t, within(t, patience), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(trace.Tasks) != 60 || len(trace.Demands) < 20 {
+		t.Errorf("%d tasks in %d demands; want 60 in many", len(trace.Tasks), len(trace.Demands))
+	}
+	for i, d := range trace.Demands[:len(p[0].Jobs)] {
+		if due := p[0].Begin + time.Duration(i)*p[0].Every; d.Stated < due {
+			t.Errorf("demand %d was stated at %v, before %v", i, d.Stated, due)
+		}
+	}
+}
+
+func TestPace(t *testing.T) {
+	batch, err := load.Batch(4, 10_000, unit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := batch.Paced(2000)
+	if p.Tasks() != 10_000 || p[1].Every != 10*time.Millisecond || p[1].Jobs[0].Tasks != 5 || p[3].Begin != 7500*time.Microsecond {
+		t.Errorf("%d tasks, %d every %v from %v; want 10000, 5 every 10ms from 7.5ms", p.Tasks(), p[1].Jobs[0].Tasks, p[1].Every, p[3].Begin)
+	}
+	if slow := batch.Paced(8); slow[0].Every != 500*time.Millisecond || slow[0].Jobs[0].Tasks != 1 {
+		t.Errorf("%d every %v; want 1 every 500ms", slow[0].Jobs[0].Tasks, slow[0].Every)
+	}
+}
+
 func TestPlans(t *testing.T) {
 	p, err := load.Batch(3, 10, unit)
 	if err != nil || len(p) != 3 || p.Tasks() != 10 || p[0].Jobs[0].Tasks != 3 || p[2].Jobs[0].Tasks != 4 {

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -15,6 +16,10 @@ type Work struct {
 	Jobs     []Job
 	PerOffer int // tasks that it launches in one offer at most; 0 is no limit
 	Declines int // offers of whole agents that it declines, in place of jobs
+
+	// Every is how long after one job the next is stated, the first after Begin.
+	// Where it is 0 a thousand stand at a time, as long as there are so many.
+	Every, Begin time.Duration
 }
 
 // Job is one demand: so many tasks of one size.
@@ -113,4 +118,27 @@ func MultiFramework(seed uint64) Plan {
 	}
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(p), func(i, j int) { p[i], p[j] = p[j], p[i] })
 	return p
+}
+
+// pieces is how many jobs a framework of a paced plan states in a second at
+// most.
+const pieces = 100
+
+// Paced is the plan with its jobs cut and stated evenly, so many tasks a second
+// in all.
+func (p Plan) Paced(rate int) Plan {
+	all, out := p.Tasks(), make(Plan, len(p))
+	for i, w := range p {
+		tasks := Plan{w}.Tasks()
+		of := float64(rate) * float64(tasks) / float64(all) // of this framework, a second
+		piece := max(1, int(of/pieces))
+		every := time.Duration(float64(piece) / of * float64(time.Second))
+		out[i] = Work{PerOffer: w.PerOffer, Every: every, Begin: every * time.Duration(i) / time.Duration(len(p))}
+		for _, j := range w.Jobs {
+			for left := j.Tasks; left > 0; left -= piece {
+				out[i].Jobs = append(out[i].Jobs, Job{min(piece, left), j.Unit})
+			}
+		}
+	}
+	return out
 }

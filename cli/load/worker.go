@@ -56,11 +56,13 @@ func (w *worker) add(j Job) { w.jobs, w.left = append(w.jobs, j), append(w.left,
 
 func (w *worker) run(ctx context.Context, begin time.Time) error {
 	w.begin = begin
-	if err := w.demand(standing); err != nil {
-		return err
+	if w.work.Every == 0 {
+		if err := w.demand(standing); err != nil {
+			return err
+		}
 	}
 	for w.finished < w.goal || len(w.declined) < w.work.Declines {
-		e, err := w.client.Next(ctx)
+		e, err := w.next(ctx)
 		if err == nil {
 			err = w.event(e)
 		}
@@ -69,6 +71,29 @@ func (w *worker) run(ctx context.Context, begin time.Time) error {
 		}
 	}
 	return nil
+}
+
+// errDue ends the wait for an event because a job is to be stated.
+var errDue = errors.New("a job is due")
+
+// next returns the next event, and states the jobs that are due meanwhile.
+func (w *worker) next(ctx context.Context) (framework.Event, error) {
+	for w.work.Every > 0 && len(w.demands) < len(w.jobs) {
+		at := w.begin.Add(w.work.Begin + w.work.Every*time.Duration(len(w.demands)))
+		if !time.Now().Before(at) {
+			if err := w.demand(1); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		wait, done := context.WithDeadlineCause(ctx, at, errDue)
+		e, err := w.client.Next(wait)
+		done()
+		if !errors.Is(err, errDue) {
+			return e, err
+		}
+	}
+	return w.client.Next(ctx)
 }
 
 // now is never 0, which stands for never.
@@ -161,6 +186,9 @@ func (w *worker) offered(all []wire.Offer) error {
 		if done {
 			met++
 		}
+	}
+	if w.work.Every > 0 {
+		return nil
 	}
 	return w.demand(met)
 }

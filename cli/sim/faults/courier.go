@@ -11,7 +11,7 @@ import (
 type courier struct {
 	waits map[letter]*waiting
 	moved time.Time // when one of them was acknowledged last, by the sender's clock: the others may wait for patience then
-	lazy  bool // the schedule is of all of a task's letters, so only the longest pause is known
+	lazy  bool      // the schedule is of all of a task's letters, so only the longest pause is known
 }
 
 // letter is one status on its way.
