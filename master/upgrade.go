@@ -53,8 +53,9 @@ type visitor struct {
 }
 
 // upgrade is the way into a session. Only the leader lets it happen; the loop
-// fences what comes in after leadership is lost. The session is served by the
-// request's goroutine.
+// fences what comes in after leadership is lost. The session has a goroutine of
+// its own, for which whoever stops the API waits (sessions): the request's would
+// keep the request and its buffers in memory.
 func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Link, visitor)) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		leader, ok := a.leader(r.Context())
@@ -67,19 +68,23 @@ func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Lin
 		if err := wantUpgrade(w, r, protocol); err != nil {
 			return err
 		}
-		a.sessions.Add(1)
-		defer a.sessions.Done()
 		// A client says nothing before it has the answer: whatever one session
 		// said before another one began, its number is the smaller one, however
 		// late that is read. Of the connection below, which may have been open for
 		// long, that is not true.
+		a.sessions.Add(1)
 		number := a.taken.Add(1)
 		link, err := wire.Upgrade(w, r, protocol, options)
 		if err != nil {
+			a.sessions.Done()
 			a.logger.Debug("a connection was not upgraded", "from", r.RemoteAddr, "error", err)
 			return nil // it has been answered
 		}
-		serve(link, visitor{a.door.Who(r), number})
+		v := visitor{a.door.Who(r), number}
+		go func() {
+			defer a.sessions.Done()
+			serve(link, v)
+		}()
 		return nil
 	}
 }

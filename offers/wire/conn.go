@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -46,7 +47,7 @@ type Options struct {
 	Message int64         // bytes of one message that is received; 0 means MaxMessage
 	Queue   int           // frames that may wait to be sent; 0 means 262,144
 	Bytes   int           // of the frames that may wait to be sent; 0 means 32 MiB
-	Ping    time.Duration // how often a websocket ping is sent; 0 means 5 s, or a third of Silence
+	Ping    time.Duration // how often a websocket ping is sent, unless the other end was heard just before; 0 means 5 s, or a third of Silence
 	Silence time.Duration // after so long without a frame or pong Receive fails; 0 means 30 s
 	Binary  bool          // what is sent is no text
 }
@@ -84,7 +85,8 @@ type Conn struct {
 	below *cork // of ws, handled by the writer
 	opts  Options
 	out   *backlog
-	last  time.Time // that the deadline of reading was put off; the reader's
+	last  atomic.Int64 // when the other end was heard, in nanoseconds of the clock since born
+	born  time.Time
 
 	closing sync.Once
 	reason  string
@@ -190,10 +192,10 @@ func reasonIn(body io.Reader) string {
 }
 
 func newConn(ws *websocket.Conn, below *cork, opts Options) *Conn {
-	c := &Conn{ws: ws, below: below, opts: opts.filled(), stop: make(chan struct{}), ended: make(chan struct{})}
+	c := &Conn{ws: ws, below: below, born: time.Now(), opts: opts.filled(), stop: make(chan struct{}), ended: make(chan struct{})}
 	c.out = newBacklog(c.opts)
 	ws.SetReadLimit(c.opts.Message)
-	c.heard()
+	_ = ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
 	ws.SetPongHandler(func(string) error { c.heard(); return nil })
 	answer := ws.PingHandler()
 	ws.SetPingHandler(func(data string) error { c.heard(); return answer(data) })
@@ -201,13 +203,17 @@ func newConn(ws *websocket.Conn, below *cork, opts Options) *Conn {
 	return c
 }
 
-// heard puts the deadline off, now and then: it is the reader's alone.
+// heard notes a sign of life. The deadline is put off now and then, which is
+// what takes time.
 func (c *Conn) heard() {
-	if now := time.Now(); now.Sub(c.last) > c.opts.Silence/64 {
-		c.last = now
-		_ = c.ws.SetReadDeadline(now.Add(c.opts.Silence))
+	if quiet := c.quiet(); quiet > c.opts.Silence/64 {
+		c.last.Add(int64(quiet))
+		_ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
 	}
 }
+
+// quiet returns for how long nothing was heard, give or take a 64th of Silence.
+func (c *Conn) quiet() time.Duration { return time.Since(c.born) - time.Duration(c.last.Load()) }
 
 // Send implements [Link].
 func (c *Conn) Send(frame []byte) error {
@@ -290,6 +296,9 @@ func (c *Conn) write() {
 	for {
 		select {
 		case <-ping.C:
+			if c.quiet() < c.opts.Ping/2 { // it lives; whether we do it asks itself
+				continue
+			}
 			if c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) != nil {
 				c.End("the connection broke")
 				return

@@ -151,3 +151,37 @@ func TestCloseIsBounded(t *testing.T) {
 		reader.Wait()
 	})
 }
+
+// Pings are for a silent peer: one that was just heard is not asked. Each end
+// asks for itself, so neither relies on what the other leaves out.
+func TestNoPingToWhoWasJustHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, ws := inMemory(t, Options{Ping: 5 * time.Second, Silence: 12 * time.Second})
+		pings := 0
+		ws.SetPingHandler(func(string) error { pings++; return nil })
+		go read(ws)
+		received := make(chan struct{})
+		go func() {
+			defer close(received)
+			for {
+				if _, err := c.Receive(); err != nil {
+					return
+				}
+			}
+		}()
+		time.Sleep(4 * time.Second)
+		for range 100 { // a second before each time for a ping
+			if err := ws.WriteMessage(websocket.TextMessage, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		synctest.Wait()
+		if pings > 0 {
+			t.Errorf("%d pings to a peer that was heard a second before", pings)
+		}
+		c.Close("done")
+		<-received
+		ws.Close()
+	})
+}
