@@ -222,6 +222,9 @@ func (l *loop) finishTurn(due *time.Timer) {
 	now := l.now()
 	l.core.At(now)
 	l.core.Follow(l.feed.offersWanted())
+	if len(l.inbox) > 0 {
+		l.core.Behind()
+	}
 	core, turn := l.core, l.core.Finish()
 	l.meters.decisions.add(turn.Searches, time.Since(now))
 	for _, n := range turn.Notes {

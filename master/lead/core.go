@@ -80,6 +80,8 @@ type Core struct {
 	follows    bool           // what becomes of offers is told
 	spans      []offers.Span  // of this turn
 	dirty      bool           // something changed since Observe
+	behind     bool           // inputs wait, see Behind
+	level      time.Time      // when a turn ended and none did
 }
 
 // New begins to lead in the term of config.Master with what was committed before.
@@ -92,7 +94,7 @@ func New(config Config, s *state.State, now time.Time) *Core {
 		name += "+" + strconv.FormatUint(config.Again, 10)
 	}
 	c := &Core{
-		config: config, now: now, committed: s, dirty: true,
+		config: config, now: now, committed: s, dirty: true, level: now,
 		match:      match.New(config.Match, s, config.Master.Term),
 		frameworks: map[offers.FrameworkID]*Framework{},
 		agents:     map[offers.AgentID]*Agent{},
@@ -165,6 +167,14 @@ func (c *Core) Commit(command state.Command, then func(state.Result)) {
 	c.turn = append(c.turn, Step{command, then})
 }
 
+// Behind says of the present turn that more inputs wait already. An
+// acknowledgement may be among them, so nothing is sent again before they are
+// looked at, unless that takes very long.
+func (c *Core) Behind() { c.behind = true }
+
+// longestLag is for how long updates are not sent again because inputs wait.
+const longestLag = 10 * time.Second
+
 // Turn is what a turn came to.
 type Turn struct {
 	Steps []Step // to be made durable, in order, and answered with Committed
@@ -186,9 +196,15 @@ func (c *Core) Solved(p *match.Puzzle) { c.match.Solved(p) }
 // is to be made durable is returned.
 func (c *Core) Finish() Turn {
 	c.dispatch()
-	for _, b := range c.delivery.due(c.now) {
-		c.sendUpdate(b, c.now)
+	if !c.behind || c.now.Sub(c.level) > longestLag {
+		for _, b := range c.delivery.due(c.now) {
+			c.sendUpdate(b, c.now)
+		}
 	}
+	if !c.behind {
+		c.level = c.now
+	}
+	c.behind = false
 	r := c.match.Ready(c.now)
 	c.tellOffers(&r)
 	c.sendReady(r)

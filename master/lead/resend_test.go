@@ -144,3 +144,25 @@ func TestTheNextInstanceIsResentSoon(t *testing.T) {
 		t.Fatalf("it is resent after %s, want 1s", pause)
 	}
 }
+
+// While inputs wait, the acknowledgement may be among them: nothing is sent
+// again, but for so long only.
+func TestNothingIsResentWhileInputsWait(t *testing.T) {
+	r := newRig()
+	box := r.running(t)
+	box.got = nil
+	for range 9 {
+		r.now = r.now.Add(time.Second)
+		if r.turn(r.Behind); len(take[*wire.Update](box)) != 0 {
+			t.Fatalf("resent at %v, though inputs wait", r.now)
+		}
+	}
+	r.now = r.now.Add(2 * time.Second)
+	if r.turn(r.Behind); len(take[*wire.Update](box)) != 1 {
+		t.Error("not resent after 11 s in which inputs waited")
+	}
+	r.now = r.now.Add(2 * time.Second)
+	if r.turn(); len(take[*wire.Update](box)) != 1 {
+		t.Error("not resent when it was due and nothing waited")
+	}
+}
