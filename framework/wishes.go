@@ -118,14 +118,14 @@ type Change struct {
 // beginning of them is done and nothing behind it, unless one of them is
 // refused, which does not stop the others. The errors of all come together.
 func (c *Client) Write(ctx context.Context, changes ...Change) (versions []uint64, err error) {
-	calls := make([]*pendingCall, len(changes))
+	wanted := make([]wire.StateRequest, len(changes))
 	for i, ch := range changes {
-		m := wire.StateRequest{Op: "put", Key: ch.Key, Value: ch.Value, Version: ch.Version}
+		wanted[i] = wire.StateRequest{Op: "put", Key: ch.Key, Value: ch.Value, Version: ch.Version}
 		if ch.Value == nil {
-			m.Op = "delete"
+			wanted[i].Op = "delete"
 		}
-		calls[i] = c.begin(m)
 	}
+	calls := c.begin(wanted...)
 	versions = make([]uint64, len(changes))
 	errs := make([]error, len(changes))
 	for i, p := range calls {
@@ -137,7 +137,7 @@ func (c *Client) Write(ctx context.Context, changes ...Change) (versions []uint6
 }
 
 func (c *Client) call(ctx context.Context, m wire.StateRequest) (wire.StateAnswer, error) {
-	return c.await(ctx, c.begin(m))
+	return c.await(ctx, c.begin(m)[0])
 }
 
 // pendingCall is a request to the store on its way.
@@ -150,21 +150,30 @@ type pendingCall struct {
 
 func (p *pendingCall) wrap(err error) error { return fmt.Errorf("%s %s: %w", p.op, p.key, err) }
 
-func (c *Client) begin(m wire.StateRequest) *pendingCall {
-	p := &pendingCall{op: m.Op, key: m.Key, answer: make(chan session.Answer, 1)}
-	if len(m.Value) > 0 && !json.Valid(m.Value) {
-		p.err = offers.Errorf(offers.BadMessage, "value is not JSON")
-		return p
+// begin sends requests, all of them on one connection: what would follow on the
+// next could be made though what went before it was lost.
+func (c *Client) begin(wanted ...wire.StateRequest) []*pendingCall {
+	calls := make([]*pendingCall, len(wanted))
+	for i, m := range wanted {
+		calls[i] = &pendingCall{op: m.Op, key: m.Key, answer: make(chan session.Answer, 1)}
+		if len(m.Value) > 0 && !json.Valid(m.Value) {
+			calls[i].err = offers.Errorf(offers.BadMessage, "value is not JSON")
+		}
 	}
 	c.do(func() {
-		if p.err = c.end; p.err != nil {
-			return
-		}
-		if p.number, p.err = c.session.Call(&m); p.err == nil {
-			c.calls[p.number] = p.answer
+		for i, p := range calls {
+			if p.err == nil {
+				p.err = c.end
+			}
+			if p.err != nil {
+				continue
+			}
+			if p.number, p.err = c.session.Call(&wanted[i]); p.err == nil {
+				c.calls[p.number] = p.answer
+			}
 		}
 	})
-	return p
+	return calls
 }
 
 func (c *Client) await(ctx context.Context, p *pendingCall) (wire.StateAnswer, error) {
