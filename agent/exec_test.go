@@ -22,7 +22,9 @@ type client struct {
 
 func execute(t testing.TB, h *host, task offers.TaskID, start wire.Message) *client {
 	t.Helper()
-	link, err := wire.Dial(t.Context(), "ws://"+h.Address()+"/v1/sandbox/f1/"+string(task)+"/exec", wire.ExecProtocol, nil, nil, wire.ExecOptions)
+	options := wire.ExecOptions
+	options.Bytes = 0 // a client that minds no bounds
+	link, err := wire.Dial(t.Context(), "ws://"+h.Address()+"/v1/sandbox/f1/"+string(task)+"/exec", wire.ExecProtocol, nil, nil, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,6 +75,7 @@ const (
 	handshakeTimeout = 10 * time.Second
 	writeTimeout     = 10 * time.Second
 	closeTimeout     = 2 * time.Second
+	lingerTimeout    = 100 * time.Millisecond // for the other end to read why
 )
 
 // Conn is a websocket connection: whoever calls Receive reads, one goroutine
@@ -87,6 +88,7 @@ type Conn struct {
 	out   *backlog
 	last  atomic.Int64 // when the other end was heard, in nanoseconds of the clock since born
 	born  time.Time
+	gone  atomic.Bool // nothing more is to be heard
 
 	closing sync.Once
 	reason  string
@@ -237,7 +239,9 @@ func (c *Conn) Receive() ([]byte, error) {
 		if errors.Is(err, websocket.ErrReadLimit) {
 			c.drain()
 		}
+		c.gone.Store(true)
 		c.End("the connection broke")
+		_ = c.ws.SetReadDeadline(time.Now()) // the writer need not linger
 		return nil, fmt.Errorf("receive: %w", err)
 	}
 	c.heard()
@@ -300,7 +304,7 @@ func (c *Conn) write() {
 				continue
 			}
 			if c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) != nil {
-				c.End("the connection broke")
+				c.broke()
 				return
 			}
 		case <-c.stop:
@@ -308,10 +312,23 @@ func (c *Conn) write() {
 			return
 		case <-c.out.wake:
 			if !c.putAll() {
+				c.broke()
 				return
 			}
 		}
 	}
+}
+
+// broke ends a connection that takes nothing more, after the reader has read
+// what the other end had said before, such as why it ended.
+func (c *Conn) broke() {
+	patience := time.NewTimer(closeTimeout)
+	defer patience.Stop()
+	select {
+	case <-c.stop:
+	case <-patience.C:
+	}
+	c.End("the connection broke")
 }
 
 // turn is how many frames are written before the writer looks for what else
@@ -338,11 +355,7 @@ func (c *Conn) putAll() bool {
 		}
 		next, more = c.out.pop()
 	}
-	if c.below.pull() != nil && good {
-		c.End("the connection broke")
-		return false
-	}
-	return good
+	return c.below.pull() == nil && good
 }
 
 func (c *Conn) put(frame []byte, deadline time.Time) bool {
@@ -351,11 +364,19 @@ func (c *Conn) put(frame []byte, deadline time.Time) bool {
 	if c.opts.Binary {
 		kind = websocket.BinaryMessage
 	}
-	if err := c.ws.WriteMessage(kind, frame); err != nil {
-		c.End("the connection broke")
-		return false
+	return c.ws.WriteMessage(kind, frame) == nil
+}
+
+// linger reads on until the other end has gone too, for a moment at most: a
+// connection that is closed with unread bytes is reset, and the other end could
+// lose the close frame that says why.
+func (c *Conn) linger() {
+	end := time.AfterFunc(lingerTimeout, func() { _ = c.ws.Close() })
+	defer end.Stop()
+	_ = c.ws.SetReadDeadline(time.Now().Add(lingerTimeout))
+	if !c.gone.Load() {
+		_, _ = io.Copy(io.Discard, c.ws.NetConn())
 	}
-	return true
 }
 
 // finish sends what is still queued and the close frame. All of it together
@@ -367,7 +388,9 @@ func (c *Conn) finish() {
 		frame, ok := c.out.pop()
 		if !ok {
 			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, c.reason[:min(len(c.reason), 120)])
-			_ = c.ws.WriteControl(websocket.CloseMessage, bye, deadline)
+			if c.ws.WriteControl(websocket.CloseMessage, bye, deadline) == nil {
+				c.linger()
+			}
 			return
 		}
 		if !c.put(frame, deadline) {
