@@ -386,6 +386,9 @@ func TestWholeAgentAtItsLimit(t *testing.T) {
 	f := b.framework("f", "eng")
 	b.demand(f, `{"id":"d"}`)
 	first := b.offered()
+	if b.search.met != 0 {
+		t.Error("agents were looked at for a role that may have nothing of them")
+	}
 	var held offers.Amounts
 	for _, o := range first {
 		held = held.Plus(o.Held.Amounts)
