@@ -93,3 +93,18 @@ func (r *Replica) Barrier() error {
 func (r *Replica) Snapshot() error {
 	return r.gate.through(func() error { return failure(r.raft.Snapshot().Error()) })
 }
+
+// shorten has a snapshot made whenever the log since the last one has become
+// long to read.
+func (r *Replica) shorten() {
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-r.fsm.long:
+		}
+		if err := r.Snapshot(); err != nil && r.ctx.Err() == nil {
+			r.logger.Warn("no snapshot could be made of the state; a restart reads a long log", "error", err)
+		}
+	}
+}

@@ -13,7 +13,8 @@
 //
 // Goroutines: [Open] starts the port's acceptor with one goroutine for each
 // connection, the watcher of leadership, the one that looks whether a leader
-// has died, the seeker that finds the other masters, and Raft's own;
+// has died, the seeker that finds the other masters, the one that has a snapshot made
+// of a log that takes long to read, and Raft's own;
 // [Replica.Close] waits for all of them. Every method of [Replica] is safe for
 // concurrent use.
 package replica

@@ -36,6 +36,8 @@ type fsm struct {
 	current atomic.Pointer[state.State]
 	watcher Watcher
 	logger  hclog.Logger
+	since   atomic.Int64  // commands since the state that the last snapshot is of
+	long    chan struct{} // holds a value when there were so many that a snapshot is due
 }
 
 var _ raft.FSM = (*fsm)(nil)
@@ -44,7 +46,7 @@ func newFSM(watcher Watcher, logger hclog.Logger) *fsm {
 	if watcher == nil {
 		watcher = unwatched{}
 	}
-	f := &fsm{watcher: watcher, logger: logger}
+	f := &fsm{watcher: watcher, logger: logger, long: make(chan struct{}, 1)}
 	f.current.Store(state.New())
 	return f
 }
@@ -77,7 +79,22 @@ func (f *fsm) Apply(log *raft.Log) any {
 	next, results := current.Apply(batch)
 	f.current.Store(next)
 	f.watcher.Applied(current, next, batch, results)
+	f.count(len(batch), next)
 	return outcome{results: results}
+}
+
+// count notes that commands were applied, which a master that starts anew would
+// have to read again. Raft counts entries, of which each may be thousands: a
+// million tasks would have taken a minute to come back that fit in its bound.
+// A snapshot is due when reading them takes about as long as reading the state.
+func (f *fsm) count(commands int, s *state.State) {
+	if f.since.Add(int64(commands)) < max(leastReplay, int64(s.Counts().Live/2)) {
+		return
+	}
+	select {
+	case f.long <- struct{}{}:
+	default:
+	}
 }
 
 func (f *fsm) unreadable(index uint64, err error) {
@@ -88,6 +105,7 @@ func (f *fsm) unreadable(index uint64, err error) {
 // Snapshot implements [raft.FSM]. It keeps a pointer, so that the loop never
 // waits for the disk.
 func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
+	f.since.Store(0)
 	return &snapshot{state: f.current.Load()}, nil
 }
 
@@ -99,6 +117,7 @@ func (f *fsm) Restore(in io.ReadCloser) error {
 		return fmt.Errorf("read the snapshot: %w", err)
 	}
 	f.current.Store(s)
+	f.since.Store(0)
 	f.watcher.Loaded(s)
 	return nil
 }

@@ -27,6 +27,7 @@ const (
 	snapshotThreshold = 8192
 	snapshotInterval  = 30 * time.Second // how often the threshold is looked at
 	snapshotsKept     = 2
+	leastReplay       = 100_000 // commands; with no more no snapshot is made for them alone
 	barrierTimeout    = 10 * time.Second
 )
 
@@ -92,6 +93,7 @@ func Open(c Config) (_ *Replica, err error) {
 	r.running.Go(r.gossip)
 	r.running.Go(r.doubt)
 	r.running.Go(r.seek)
+	r.running.Go(r.shorten)
 	return r, nil
 }
 

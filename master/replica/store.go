@@ -32,6 +32,15 @@ var aboutKey = []byte("about")
 // store is Raft's log and its term and vote in one bbolt file. It is not
 // raft-boltdb because that has no checksums: one flipped bit of a committed
 // entry and this master would hold another state than the others.
+//
+// hashicorp/raft-wal (v0.4.0, which needs no cgo) writes faster. On 2 busy cores
+// one entry, synced, took this store 0.4 to 1.4 ms with 300 bytes, 0.6 to 1.5 with
+// 30 kB and 4.6 to 5.4 with 300 kB; raft-wal 0.1 to 0.7, 0.2 to 0.3 and 1.2 to 1.7;
+// raft-boltdb/v2 0.2 to 2.3, 0.9 to 3.9 and 8.4 to 10.6 (two rounds of 300). A turn
+// is one entry of some 30 kB, and the next turn does not wait for it, so what is
+// to be had is a millisecond of latency; it would take the seals, the witness and
+// the examination of damage for a second format, and etcd 3.3 among the
+// dependencies.
 type store struct {
 	db    *bbolt.DB
 	owner string // the master's id
