@@ -80,7 +80,9 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// leaderOf waits until all of rs follow one of them that is ready to lead.
+// leaderOf waits until all of rs follow one of them that is ready to lead, and
+// hold the configuration: one that followed without it, and crashed, would know
+// nobody when it came back.
 func leaderOf(t testing.TB, rs ...*Replica) *Replica {
 	t.Helper()
 	var leader *Replica
@@ -91,7 +93,7 @@ func leaderOf(t testing.TB, rs ...*Replica) *Replica {
 		}
 		leader = rs[i]
 		for _, r := range rs {
-			if l, ok := r.Leader(); !ok || l.ID != leader.self.ID {
+			if l, ok := r.Leader(); !ok || l.ID != leader.self.ID || !r.belongs() {
 				return false
 			}
 		}
@@ -115,6 +117,16 @@ func apply(t testing.TB, r *Replica, batch ...state.Command) {
 			t.Fatalf("apply on %s: %v", r.self.Name, res.Err)
 		}
 	}
+}
+
+// agree applies batch on whoever of rs leads: on a machine that is busy another
+// may be elected at any time.
+func agree(t testing.TB, rs []*Replica, batch ...state.Command) {
+	t.Helper()
+	eventually(t, "a majority agrees", func() bool {
+		_, err := leaderOf(t, rs...).Apply(0, batch).Wait()
+		return err == nil
+	})
 }
 
 func weigh(t testing.TB, role string, weight float64, rs ...*Replica) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -141,8 +142,10 @@ func TestSeekerBootstrapsOnAgreement(t *testing.T) {
 func TestJoiningMasterListensFirst(t *testing.T) {
 	rs := three(t, nil)
 	leader := leaderOf(t, rs...)
-	for range 2 * nearly {
-		apply(t, leader, setRole("eng", 2))
+	for leader.raft.AppliedIndex() < 2*nearly {
+		if _, err := leader.Apply(0, []state.Command{setRole("eng", 2)}).Wait(); err != nil {
+			leader = leaderOf(t, rs...) // on a machine that is busy another may be elected
+		}
 	}
 	c := config(t, "m4")
 	c.BootstrapExpect, c.Join = 0, []string{nobody} // it asks by hand
