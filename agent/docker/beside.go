@@ -70,20 +70,30 @@ func (c *Container) begin(ctx context.Context, args, env []string) (string, erro
 	return id, wrongAnswer(err)
 }
 
-// outcome waits for the command's end. The engine has no call that does.
+// outcome waits for the command's end.
 func (c *Container) outcome(ctx context.Context, id string) (int, error) {
+	one, err := c.observe(ctx, id, (*execDetails).ended)
+	if err != nil {
+		return 0, err
+	}
+	return *one.ExitCode, nil
+}
+
+// observe waits until that holds for the command. The engine has no call that
+// does.
+func (c *Container) observe(ctx context.Context, id string, holds func(*execDetails) bool) (execDetails, error) {
 	const first, last = 10 * time.Millisecond, 200 * time.Millisecond
 	for pause := first; ; pause = min(2*pause, last) {
 		one, err := c.x.engine.execInspect(ctx, id)
 		if err != nil {
-			return 0, wrongAnswer(err)
+			return one, wrongAnswer(err)
 		}
-		if !one.Running && one.ExitCode != nil {
-			return *one.ExitCode, nil
+		if holds(&one) {
+			return one, nil
 		}
 		select {
 		case <-ctx.Done():
-			return 0, context.Cause(ctx)
+			return one, context.Cause(ctx)
 		case <-time.After(pause):
 		}
 	}
@@ -111,14 +121,16 @@ func (c *Container) clear(ctx context.Context, args []string) error {
 
 const slayTime = 5 * time.Second
 
-// slay kills the process group of a command, for which engines have no call,
-// and waits for its end. The number of its process is believed only if that is
-// in the container's cgroup, and is held by a pidfd.
+// slay kills the process group of a command that was started, for which engines
+// have no call, and waits for its end. An engine may not know yet that it runs,
+// or as which process, though it has written something already. The number of
+// its process is believed only if that is in the container's cgroup, and is held
+// by a pidfd.
 func (c *Container) slay(id string) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), slayTime, ErrAway)
 	defer cancel()
-	one, err := c.x.engine.execInspect(ctx, id)
-	if err != nil || !one.Running {
+	one, err := c.observe(ctx, id, func(d *execDetails) bool { return d.ended() || d.Running && d.Pid > 0 })
+	if err != nil || one.ended() {
 		return err
 	}
 	process, err := unix.PidfdOpen(one.Pid, 0)

@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/ringmaster-project/ringmaster/agent/docker"
 	"github.com/ringmaster-project/ringmaster/agent/docker/dockertest"
@@ -107,5 +110,28 @@ func TestBesideAfterACrash(t *testing.T) {
 	}
 	if left, others := dockertest.Processes(t, "sleep=4712s"), dockertest.Processes(t, "sleep=4713s"); left != 0 || others != 1 {
 		t.Errorf("%d are left, and %d that are somebody else's", left, others)
+	}
+}
+
+// TestKillWhileItStarts: an engine answers that a command runs before it knows
+// which process that is; whoever leaves at that moment leaves nothing behind.
+func TestKillWhileItStarts(t *testing.T) {
+	b := newBench(t)
+	proxy := dockertest.NewProxy(t, b.real)
+	owner := "test-late-" + filepath.Base(filepath.Dir(filepath.Dir(proxy.Socket)))
+	b.real.CleanUp(docker.OwnerLabel + "=" + owner)
+	b.Executor = docker.New(docker.Config{Socket: proxy.Socket, Owner: owner, Logger: hclog.NewNullLogger()})
+	c, _ := b.running()
+	command, err := c.Exec([]string{"/busy", "out=ready", "sleep=4722s"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(command.Outputs()["stdout"], make([]byte, len("ready"))); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Lag(3)
+	command.Close()
+	if n := dockertest.Processes(t, "sleep=4722s"); n != 0 {
+		t.Errorf("%d processes are left", n)
 	}
 }

@@ -157,6 +157,8 @@ func (e *engine) execInspect(ctx context.Context, exec string) (d execDetails, e
 	return d, e.call(ctx, http.MethodGet, "/exec/"+exec+"/json", nil, nil, &d)
 }
 
+func (d *execDetails) ended() bool { return !d.Running && d.ExitCode != nil }
+
 func (d *execDetails) args() []string {
 	return append([]string{d.ProcessConfig.Entrypoint}, d.ProcessConfig.Arguments...)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,7 @@ type Proxy struct {
 	mu     sync.Mutex
 	before func(request string)
 	deaf   bool
+	behind int // how many more answers about commands lag
 	after  func(request string, took time.Duration)
 }
 
@@ -37,7 +39,7 @@ func NewProxy(t testing.TB, r *Real) *Proxy {
 		FlushInterval: -1, Transport: r.http.Transport, ErrorLog: log.New(io.Discard, "", 0), // clients leave, that is what it is for
 		Rewrite:        func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "docker" },
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-		ModifyResponse: p.unhear,
+		ModifyResponse: p.retell,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,23 +84,48 @@ func (p *Proxy) Deafen() {
 	p.deaf = true
 }
 
-// unheard is no shorter than what was heard.
-var unheard = strings.NewReplacer(`"OOMKilled":true`, `"OOMKilled":null`, `"Action":"oom"`, `"Action":"-"  `)
-
-// unhear takes out of the answers to which an engine's knowledge of that comes.
-func (p *Proxy) unhear(answer *http.Response) error {
+// Lag makes the engine one that does not know yet which process a command is,
+// the next so many times that it is asked.
+func (p *Proxy) Lag(times int) {
 	p.mu.Lock()
-	deaf := p.deaf
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	p.behind = times
+}
+
+var (
+	// unheard is no shorter than what was heard.
+	unheard = strings.NewReplacer(`"OOMKilled":true`, `"OOMKilled":null`, `"Action":"oom"`, `"Action":"-"  `)
+	pid     = regexp.MustCompile(`"Pid":(\d+)`)
+)
+
+// retell takes out of the answers what the engine is not to know.
+func (p *Proxy) retell(answer *http.Response) error {
 	path := answer.Request.URL.Path
-	if !deaf || !strings.HasSuffix(path, "/json") && !strings.HasSuffix(path, "/events") {
+	aboutCommand := strings.Contains(path, "/exec/") && strings.HasSuffix(path, "/json")
+	p.mu.Lock()
+	deaf := p.deaf && (strings.HasSuffix(path, "/json") || strings.HasSuffix(path, "/events"))
+	behind := aboutCommand && p.behind > 0
+	if behind {
+		p.behind--
+	}
+	p.mu.Unlock()
+	if !deaf && !behind {
 		return nil
 	}
 	data, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return err
 	}
-	answer.Body = io.NopCloser(strings.NewReader(unheard.Replace(string(data))))
+	text := string(data)
+	if deaf {
+		text = unheard.Replace(text)
+	}
+	if behind {
+		text = pid.ReplaceAllStringFunc(text, func(s string) string {
+			return `"Pid":0` + strings.Repeat(" ", len(s)-len(`"Pid":0`))
+		})
+	}
+	answer.Body = io.NopCloser(strings.NewReader(text))
 	return nil
 }
 
