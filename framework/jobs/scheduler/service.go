@@ -206,7 +206,7 @@ func (s *Scheduler) giveUp(now time.Time, r *run, why string) {
 	if back == nil || o.Auto || r.groups[0].work.Update.OnFailure == "pause" {
 		return
 	}
-	note := fmt.Sprintf("rolled back to version %d by itself, since version %d was given up: %s", o.From, o.To, why)
+	note := fmt.Sprintf("%s, since version %d was given up: %s", again(o.From), o.To, why)
 	if err := r.job.add(now, back.Job, note); err != nil {
 		s.note(now, r.job, Event{Run: r.Number, Text: "it can't be rolled back: " + err.Error()})
 		return

@@ -211,9 +211,14 @@ func (s *Scheduler) Rollback(now time.Time, name string, version int) (*View, er
 		return nil, offers.Errorf(offers.BadMessage, "job %s has no version %d; see ringmaster job history %s", name, version, name)
 	case v == j.latest():
 		return nil, offers.Errorf(offers.BadMessage, "job %s is at version %d already", name, version)
+	case equal(v.Job, j.latest().Job):
+		return nil, offers.Errorf(offers.BadMessage, "job %s is at version %d, which is version %d again, already", name, j.latest().Number, version)
 	}
-	return s.want(now, v.Job, fmt.Sprintf("rolled back to version %d", version))
+	return s.want(now, v.Job, again(version))
 }
+
+// again is why there is a version that is the same as an earlier one.
+func again(version int) string { return fmt.Sprintf("version %d again", version) }
 
 // Stop ends what runs of a job: what waits is halted, what runs is killed.
 func (s *Scheduler) Stop(now time.Time, name string) (*View, error) {

@@ -229,6 +229,8 @@ rollback web 2
   demand web.1.v9 1
   write job/web
   write run/web/1
+rollback web 2
+  error: job web is at version 9, which is version 2 again, already
 look web
   running, run 1, version 9, 1 asked for
   rollout to 9 rolling 
