@@ -2,12 +2,13 @@ package offers
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers/heap"
 )
 
 // Book is the life of the outstanding offers of one leader in one term. It
@@ -21,7 +22,7 @@ type Book struct {
 	byID        map[OfferID]*Offer
 	byAgent     map[AgentID]list
 	byFramework map[FrameworkID]list
-	expiring    expiryHeap
+	expiring    heap.Heap[*Offer]
 }
 
 // NewBook returns an empty book. Ids of its offers end in the term, so that
@@ -40,6 +41,7 @@ func NewBookAgain(term, before uint64) *Book {
 		byID:        map[OfferID]*Offer{},
 		byAgent:     map[AgentID]list{},
 		byFramework: map[FrameworkID]list{},
+		expiring:    heap.New(expiresBefore, func(o *Offer) *int { return &o.heaped }),
 	}
 }
 
@@ -51,7 +53,7 @@ func (b *Book) Issue(o *Offer) *Offer {
 	b.byID[o.ID] = o
 	enter(b.byAgent, o.Agent, o, alongAgent)
 	enter(b.byFramework, o.Framework, o, alongFramework)
-	heap.Push(&b.expiring, o)
+	b.expiring.Push(o)
 	return o
 }
 
@@ -98,7 +100,7 @@ func (b *Book) End(o *Offer) {
 	delete(b.byID, o.ID)
 	leave(b.byAgent, o.Agent, o, alongAgent)
 	leave(b.byFramework, o.Framework, o, alongFramework)
-	heap.Remove(&b.expiring, o.heaped)
+	b.expiring.Remove(o)
 }
 
 // OfAgent returns the agent's outstanding offers, eldest first.
@@ -119,46 +121,27 @@ func (b *Book) All() []*Offer {
 
 // NextExpiry returns when the next offer expires, and whether there is one.
 func (b *Book) NextExpiry() (time.Time, bool) {
-	if len(b.expiring) == 0 {
+	if b.expiring.Len() == 0 {
 		return time.Time{}, false
 	}
-	return b.expiring[0].Expires, true
+	return b.expiring.First().Expires, true
 }
 
 // Expired ends and returns every offer whose time has come, in order.
 func (b *Book) Expired(now time.Time) []*Offer {
 	var ended []*Offer
-	for len(b.expiring) > 0 && !b.expiring[0].Expires.After(now) {
-		o := b.expiring[0]
+	for b.expiring.Len() > 0 && !b.expiring.First().Expires.After(now) {
+		o := b.expiring.First()
 		b.End(o)
 		ended = append(ended, o)
 	}
 	return ended
 }
 
-// expiryHeap orders offers by expiry, then by issue.
-type expiryHeap []*Offer
-
-func (h expiryHeap) Len() int { return len(h) }
-func (h expiryHeap) Less(i, j int) bool {
-	if h[i].Expires.Equal(h[j].Expires) {
-		return h[i].issued < h[j].issued
+// expiresBefore orders offers by expiry, then by issue.
+func expiresBefore(a, b *Offer) bool {
+	if a.Expires.Equal(b.Expires) {
+		return a.issued < b.issued
 	}
-	return h[i].Expires.Before(h[j].Expires)
-}
-func (h expiryHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].heaped, h[j].heaped = i, j
-}
-func (h *expiryHeap) Push(x any) {
-	o := x.(*Offer)
-	o.heaped = len(*h)
-	*h = append(*h, o)
-}
-func (h *expiryHeap) Pop() any {
-	old := *h
-	o := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return o
+	return a.Expires.Before(b.Expires)
 }

@@ -1,8 +1,9 @@
 package simulated
 
 import (
-	"container/heap"
 	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers/heap"
 )
 
 const (
@@ -15,7 +16,7 @@ type shard struct {
 	inbox chan input // closed at the end, when no connector sends any more
 
 	// owned by run
-	due     dueHeap
+	due     heap.Heap[*agent]
 	touched []*agent // have something to do in this turn
 }
 
@@ -25,7 +26,12 @@ type input struct {
 	do    func(now time.Time)
 }
 
-func newShard() *shard { return &shard{inbox: make(chan input, inboxSize)} }
+func newShard() *shard {
+	return &shard{
+		inbox: make(chan input, inboxSize),
+		due:   heap.New(func(a, b *agent) bool { return a.next.Before(b.next) }, func(a *agent) *int { return &a.place }),
+	}
+}
 
 // run handles what comes in, as many inputs in a turn as are there, and what
 // has become due.
@@ -45,16 +51,16 @@ func (s *shard) run() {
 			}
 			s.finish(now)
 		case now := <-timer.C:
-			for len(s.due) > 0 && !s.due[0].next.After(now) {
-				a := heap.Pop(&s.due).(*agent)
+			for s.due.Len() > 0 && !s.due.First().next.After(now) {
+				a := s.due.Pop()
 				a.tick(now)
 				s.touch(a)
 			}
 			s.finish(now)
 		}
 		wait := time.Hour
-		if len(s.due) > 0 {
-			wait = max(0, time.Until(s.due[0].next))
+		if s.due.Len() > 0 {
+			wait = max(0, time.Until(s.due.First().next))
 		}
 		timer.Reset(wait)
 	}
@@ -86,36 +92,5 @@ func (s *shard) finish(now time.Time) {
 // plan wakes an agent at a time, never at zero.
 func (s *shard) plan(a *agent, at time.Time) {
 	a.next = at
-	switch {
-	case at.IsZero() && a.place >= 0:
-		heap.Remove(&s.due, a.place)
-	case at.IsZero():
-	case a.place >= 0:
-		heap.Fix(&s.due, a.place)
-	default:
-		heap.Push(&s.due, a)
-	}
-}
-
-// dueHeap orders agents by when they are to wake.
-type dueHeap []*agent
-
-func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, j int) bool { return h[i].next.Before(h[j].next) }
-func (h dueHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
-}
-func (h *dueHeap) Push(x any) {
-	a := x.(*agent)
-	a.place = len(*h)
-	*h = append(*h, a)
-}
-func (h *dueHeap) Pop() any {
-	old := *h
-	a := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	a.place = -1
-	return a
+	s.due.Plan(a, !at.IsZero())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/heap"
 )
 
 // delivery is the updates that frameworks have not acknowledged: for each
@@ -21,7 +22,7 @@ type delivery struct {
 	outboxes    map[offers.TaskRef]*outbox
 	byFramework map[offers.FrameworkID]*flow
 	last        reportBook // of living tasks
-	resends     flowHeap
+	resends     heap.Heap[*flow]
 }
 
 // outbox is the updates of one task.
@@ -43,6 +44,7 @@ type delivered struct {
 
 func newDelivery(name string) *delivery {
 	return &delivery{
+		resends:     heap.New(dueBefore, func(f *flow) *int { return &f.at }),
 		name:        name,
 		outboxes:    map[offers.TaskRef]*outbox{},
 		byFramework: map[offers.FrameworkID]*flow{},
@@ -148,33 +150,33 @@ func (d *delivery) drop(b *outbox) {
 func (d *delivery) sent(b *outbox, now time.Time) {
 	f := d.byFramework[b.ref.Framework]
 	f.send(b, now)
-	d.resends.plan(f)
+	d.plan(f)
 }
 
 // pause stops resending until sent is called again.
 func (d *delivery) pause(b *outbox) {
 	b.last = 0
-	d.resends.plan(d.byFramework[b.ref.Framework])
+	d.plan(d.byFramework[b.ref.Framework])
 }
 
 // due returns the outboxes whose head is to be sent again now; each must be
 // answered with sent or pause.
 func (d *delivery) due(now time.Time) []*outbox {
 	var out []*outbox
-	for len(d.resends) > 0 && !d.resends[0].due.After(now) {
-		f := d.resends[0]
+	for d.resends.Len() > 0 && !d.resends.First().due.After(now) {
+		f := d.resends.First()
 		out = f.take(out, now)
-		d.resends.plan(f)
+		d.plan(f)
 	}
 	return out
 }
 
 // next returns when the next head is due, and whether there is one.
 func (d *delivery) next() (time.Time, bool) {
-	if len(d.resends) == 0 {
+	if d.resends.Len() == 0 {
 		return time.Time{}, false
 	}
-	return d.resends[0].due, true
+	return d.resends.First().due, true
 }
 
 // pauseAll stops resending to a framework that is not connected.
@@ -186,7 +188,7 @@ func (d *delivery) pauseAll(id offers.FrameworkID) {
 	for _, b := range f.outboxes {
 		b.sends, b.last = 0, 0
 	}
-	d.resends.plan(f)
+	d.plan(f)
 }
 
 // forgetFramework drops every update for a framework that is no more.

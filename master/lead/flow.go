@@ -2,7 +2,6 @@ package lead
 
 import (
 	"cmp"
-	"container/heap"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -129,42 +128,14 @@ func (l *line) trim() {
 	}
 }
 
-// flowHeap orders the flows with something under way by when they are due, then
+// dueBefore orders the flows with something under way by when they are due, then
 // by framework.
-type flowHeap []*flow
+func dueBefore(a, b *flow) bool {
+	return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.framework, b.framework)) < 0
+}
 
 // plan puts a flow where it belongs after a change.
-func (h *flowHeap) plan(f *flow) {
+func (d *delivery) plan(f *flow) {
 	f.due = f.earliest()
-	switch {
-	case f.due.IsZero() && f.at >= 0:
-		heap.Remove(h, f.at)
-	case f.due.IsZero():
-	case f.at >= 0:
-		heap.Fix(h, f.at)
-	default:
-		heap.Push(h, f)
-	}
-}
-
-func (h flowHeap) Len() int { return len(h) }
-func (h flowHeap) Less(i, j int) bool {
-	return cmp.Or(h[i].due.Compare(h[j].due), cmp.Compare(h[i].framework, h[j].framework)) < 0
-}
-func (h flowHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-func (h *flowHeap) Push(x any) {
-	f := x.(*flow)
-	f.at = len(*h)
-	*h = append(*h, f)
-}
-func (h *flowHeap) Pop() any {
-	old := *h
-	f := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	f.at = -1
-	return f
+	d.resends.Plan(f, !f.due.IsZero())
 }
