@@ -338,13 +338,37 @@ func (r *Room) Take(h Holding) error {
 	if !h.Ports.Within(r.FreePorts()) {
 		return fmt.Errorf("ports: some of them are not free")
 	}
-	for name, grants := range h.Devices {
-		if c := r.Class(name); c == nil || !c.holds(grants) {
-			return fmt.Errorf("%s: the devices are not there or not free", name)
-		}
+	if class := r.lacks(h.Devices); class != "" {
+		return fmt.Errorf("%s: the devices are not there or not free", class)
 	}
 	r.move(h, 1)
 	return nil
+}
+
+// lacks returns a class of which not all that is granted is there and free, or
+// "". It goes by the agent's classes, of which there are fewer than a map costs to
+// go through.
+func (r *Room) lacks(devices map[string][]Grant) string {
+	known := 0
+	for i := range r.classes {
+		c := &r.classes[i]
+		if len(devices) == known {
+			return ""
+		}
+		grants, asked := devices[c.Name]
+		if !asked {
+			continue
+		}
+		if known++; !c.holds(grants) {
+			return c.Name
+		}
+	}
+	for class := range devices {
+		if known < len(devices) && r.Class(class) == nil {
+			return class
+		}
+	}
+	return ""
 }
 
 // Give returns what Take claimed. Giving back what was never taken is a
@@ -373,9 +397,11 @@ func (r *Room) move(h Holding, sign int64) {
 	} else {
 		r.ports = r.ports.Minus(h.Ports)
 	}
-	for name, grants := range h.Devices {
-		if c := r.Class(name); c != nil {
-			c.take(grants, sign)
-		}
+	if len(h.Devices) == 0 {
+		return
+	}
+	for i := range r.classes {
+		c := &r.classes[i]
+		c.take(h.Devices[c.Name], sign)
 	}
 }

@@ -1,7 +1,6 @@
 package rings
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -34,6 +33,9 @@ type Cursor struct {
 	x    *Index
 	kind Kind
 	need []int64
+	// lanes are those of need, and moreLanes all of them where they are too many.
+	lanes     [4]uint64
+	moreLanes []uint64
 
 	// leaf and at are the entry to look at next; leaf is none where the present
 	// stretch of rings has no more. whole says that the leaf was entered at its
@@ -41,12 +43,14 @@ type Cursor struct {
 	leaf  int32
 	at    int
 	whole bool
-	// last is the greatest amount of the present stretch.
-	last int64
-	// ring and slot are those of the latest candidate, 0 and none before the
-	// first; until is the greatest amount of the ring, while its stretch lasts.
+	// first and last are the least and the greatest amount of the present
+	// stretch, and lastKey is no less than the key of any agent in it.
+	first, last, lastKey int64
+	// slot is that of the latest candidate, none before the first.
+	slot int32
+	// ring is one that was asked for, 0 before, and until the greatest amount in it
+	// while its stretch lasts.
 	ring  int
-	slot  int32
 	until int64
 	// The rings from outer down to turn+1 are still to come.
 	turn, outer int
@@ -69,9 +73,10 @@ func (c *Cursor) Passed() bool { return c.passed }
 
 // Candidates starts a walk over the agents that have the kind and at least
 // need[k] of every other kind k; zero means that nothing is asked of a kind.
-// The cursor keeps need, which must not change meanwhile. It does not allocate.
+// The cursor keeps need, which must not change meanwhile. It does not allocate in
+// an index of at most 16 kinds and measures.
 func (x *Index) Candidates(kind Kind, need []int64) Cursor {
-	x.trees[kind].catchUp()
+	x.trees[kind].prepare(need[kind])
 	return x.candidates(kind, need, false)
 }
 
@@ -82,19 +87,19 @@ func (x *Index) candidates(kind Kind, need []int64, still bool) Cursor {
 		x: x, kind: kind, need: need, version: x.version, still: still,
 		slot: none, until: absent, turn: max(k, l.Reach), outer: len(l.Bounds),
 	}
-	c.last = l.last(c.turn)
-	c.seek(max(need[kind], 0))
+	c.pack()
+	c.seek(max(need[kind], 0), l.last(c.turn))
 	return c
 }
 
 // Settle prepares a kind for [Index.Still].
-func (x *Index) Settle(kind Kind) { x.trees[kind].catchUp() }
+func (x *Index) Settle(kind Kind) { x.trees[kind].prepare(0) }
 
 // Still is [Index.Candidates] for walks that run at the same time: they write
 // nothing, and so leave summaries as loose as they are. Since the last change of
 // the index the kind must have been settled; else Still panics.
 func (x *Index) Still(kind Kind, need []int64) Cursor {
-	if x.trees[kind].deferring {
+	if t := &x.trees[kind]; t.deferring || !t.exhausted {
 		panic("rings: a kind that was not settled is walked")
 	}
 	return x.candidates(kind, need, true)
@@ -106,23 +111,41 @@ func (x *Index) Earlier(kind Kind, need []int64, a, b int) bool {
 	l, t := &x.layouts[kind], &x.trees[kind]
 	e, f := t.entryOf(int32(a)), t.entryOf(int32(b))
 	turn := max(l.holding(need[kind]), l.Reach)
-	i, j := l.holding(e.own), l.holding(f.own)
+	i, j := l.holding(t.vector(e.slot)[kind]), l.holding(t.vector(f.slot)[kind])
 	if (i > turn || j > turn) && i != j {
 		return i <= turn || j > turn && i > j
 	}
-	return cmp.Or(cmp.Compare(e.own, f.own), cmp.Compare(e.next, f.next), t.tie(e.slot, f.slot)) < 0
+	return t.compare(e, f) < 0
 }
 
 // Outermost starts a walk over the same agents from the outermost ring down to
 // ring K, as if the reach were used up before it began: the largest remainders
 // first, though inside a ring still the closest.
 func (x *Index) Outermost(kind Kind, need []int64) Cursor {
-	x.trees[kind].catchUp()
+	x.trees[kind].prepare(need[kind])
 	l := &x.layouts[kind]
-	return Cursor{
+	c := Cursor{
 		x: x, kind: kind, need: need, version: x.version,
 		leaf: none, slot: none, until: absent, turn: l.holding(need[kind]) - 1, outer: len(l.Bounds),
 	}
+	c.pack()
+	return c
+}
+
+// pack finds the lanes of the need.
+func (c *Cursor) pack() {
+	if c.x.words > len(c.lanes) {
+		c.moreLanes = make([]uint64, c.x.words)
+	}
+	packNeed(c.wanted(), c.need)
+}
+
+// wanted are the lanes of the need.
+func (c *Cursor) wanted() []uint64 {
+	if c.moreLanes != nil {
+		return c.moreLanes
+	}
+	return c.lanes[:c.x.words]
 }
 
 // Closest is the first of [Index.Candidates].
@@ -137,7 +160,7 @@ func (c *Cursor) Next() (Candidate, bool) {
 	if !ok {
 		return Candidate{}, false
 	}
-	return Candidate{Agent: c.x.ids[slot], Slot: slot, Ring: c.ring, Free: c.Free()}, true
+	return Candidate{Agent: c.x.ids[slot], Slot: slot, Ring: c.Ring(), Free: c.Free()}, true
 }
 
 // Step is [Cursor.Next] for a caller who reads many candidates and knows them by
@@ -158,8 +181,18 @@ func (c *Cursor) Step() (slot int, ok bool) {
 	}
 }
 
-// Ring is the latest candidate's, as in [Candidate].
-func (c *Cursor) Ring() int { return c.ring }
+// Ring is the latest candidate's, as in [Candidate]; 0 before the first.
+func (c *Cursor) Ring() int {
+	if c.slot == none {
+		return 0
+	}
+	if own := c.Free()[c.kind]; own > c.until {
+		l := &c.x.layouts[c.kind]
+		c.ring = l.holding(own)
+		c.until = l.last(c.ring)
+	}
+	return c.ring
+}
 
 // Free is what the latest candidate has, as in [Candidate].
 func (c *Cursor) Free() []int64 { return c.x.vector(c.slot) }
@@ -170,9 +203,9 @@ func (c *Cursor) SkipRing() {
 	if c.version != c.x.version {
 		panic("rings: cursor used after the index changed")
 	}
-	if c.ring > 0 && c.ring < c.turn {
-		c.seek(c.x.layouts[c.kind].first(c.ring + 1))
-	} else if c.ring > 0 {
+	if ring := c.Ring(); ring > 0 && ring < c.turn {
+		c.seek(c.x.layouts[c.kind].first(ring+1), c.last)
+	} else if ring > 0 {
 		c.leaf = none
 	}
 }
@@ -188,28 +221,30 @@ func (c *Cursor) SkipAlike() {
 		return
 	}
 	t := &c.x.trees[c.kind]
-	nd := t.nodes[c.leaf]
-	e := t.entryOf(c.slot)
-	if last := int(nd.n) - 1; c.at <= last && t.alike(nd, last, e) {
-		c.at = last + 1
+	e, n := t.entryOf(c.slot), int(t.leafHeads[c.leaf].n)
+	if c.at < n && t.leaves[c.leaf].key[c.at] != e.key {
+		return
 	}
-	for ; c.at < int(nd.n); c.at++ {
-		if !t.alike(nd, c.at, e) {
+	if c.at < n && t.alike(c.leaf, n-1, e) {
+		c.at = n
+	}
+	for ; c.at < n; c.at++ {
+		if !t.alike(c.leaf, c.at, e) {
 			return
 		}
 	}
-	if nd.parent != none {
-		up := t.nodes[nd.parent]
-		if i := up.indexOf(c.leaf) + 1; i < int(up.n) && !t.alike(up, i, e) {
+	if up := t.leafHeads[c.leaf].parent; up != none {
+		if i := t.indexOf(up, c.leaf) + 1; i < len(t.kids(up)) && !t.alike(up, i, e) {
 			return // the next leaf begins with another sort
 		}
 	}
-	c.descend(func(nd *node) int { return t.upTo(nd, e) })
+	c.descend(func(id int32) int { return t.upTo(id, e) })
 }
 
 // alike says whether the agent of the entry at i of a node has all that e's has.
-func (t *tree) alike(nd *node, i int, e entry) bool {
-	return nd.own[i] == e.own && nd.next[i] == e.next && slices.Equal(t.vector(nd.slot[i]), t.vector(e.slot))
+func (t *tree) alike(id int32, i int, e entry) bool {
+	f := t.entry(id, i)
+	return f.key == e.key && slices.Equal(t.vector(f.slot), t.vector(e.slot))
 }
 
 // stretch goes on to the next ring from the outermost down. The rings from K
@@ -220,9 +255,8 @@ func (c *Cursor) stretch() bool {
 		return false
 	}
 	l := &c.x.layouts[c.kind]
-	c.last = l.last(c.outer)
 	c.until = absent
-	c.seek(l.first(c.outer))
+	c.seek(l.first(c.outer), l.last(c.outer))
 	c.outer--
 	return true
 }
@@ -231,25 +265,29 @@ func (c *Cursor) stretch() bool {
 // there is none.
 func (c *Cursor) scan() bool {
 	t := &c.x.trees[c.kind]
-	nd := t.nodes[c.leaf]
-	for ; c.at < int(nd.n); c.at++ {
-		own, slot := nd.own[c.at], nd.slot[c.at]
+	nd, h, wanted := &t.leaves[c.leaf], &t.leafHeads[c.leaf], c.wanted()
+	for ; c.at < int(h.n); c.at++ {
+		slot := nd.slot[c.at]
+		if nd.key[c.at] > c.lastKey {
+			c.leaf = none
+			return false
+		}
+		if !mayFit(t.lanes(slot), wanted) {
+			continue
+		}
+		v := t.vector(slot)
+		own := v[c.kind]
 		if own > c.last {
 			c.leaf = none
 			return false
 		}
-		if !fits(t.vector(slot), c.need) {
+		if own < c.first || !fits(v, c.need) {
 			continue
 		}
 		c.whole = false
 		if c.pass.Has(int(slot)) {
 			c.passed = true
 			continue
-		}
-		if own > c.until {
-			l := &c.x.layouts[c.kind]
-			c.ring = l.holding(own)
-			c.until = l.last(c.ring)
 		}
 		c.slot = slot
 		c.at++
@@ -258,69 +296,71 @@ func (c *Cursor) scan() bool {
 	if c.whole && !c.still {
 		t.tighten(c.leaf)
 	}
-	if nd.parent == none {
+	if h.parent == none {
 		c.leaf = none
 	} else {
-		c.step(nd.parent, t.nodes[nd.parent].indexOf(c.leaf)+1)
+		c.step(h.parent, t.indexOf(h.parent, c.leaf)+1)
 	}
 	return false
 }
 
-// seek goes to the first entry with at least the amount whose leaf may hold a
+// seek goes to the first entry of a stretch of amounts whose leaf may hold a
 // candidate.
-func (c *Cursor) seek(amount int64) {
-	c.descend(func(nd *node) int { return nd.below(amount) })
+func (c *Cursor) seek(first, last int64) {
+	c.first, c.last, c.lastKey = first, last, leastKey(last)|otherMost
+	t, key := &c.x.trees[c.kind], leastKey(first)
+	c.descend(func(id int32) int {
+		keys, _ := t.entries(id)
+		return below(keys, key)
+	})
 }
 
 // descend goes to the first entry that is not passed, where passed says how
 // many entries of a node are, or to the first leaf after it that may hold a
 // candidate.
-func (c *Cursor) descend(passed func(*node) int) {
+func (c *Cursor) descend(passed func(int32) int) {
 	t := &c.x.trees[c.kind]
 	id := t.root
-	nd := t.nodes[id]
-	for !nd.leaf() {
+	for !isLeaf(id) {
 		// The child before the first that is not passed may end with such.
-		i := max(passed(nd)-1, 0)
-		if !fits(nd.tops[i*t.kinds:(i+1)*t.kinds], c.need) {
+		i := max(passed(id)-1, 0)
+		if !mayFit(t.topsOf(id, i), c.wanted()) {
 			c.step(id, i+1)
 			return
 		}
-		id = nd.kids[i]
-		nd = t.nodes[id]
+		id = t.inners[^id].kids[i]
 	}
-	c.leaf, c.at = id, passed(nd)
+	c.leaf, c.at = id, passed(id)
 	c.whole = c.at == 0
 }
 
 // step goes to the first leaf that may hold a candidate, from child i of an
 // inner node on, down and up as needed.
 func (c *Cursor) step(id int32, i int) {
-	t := &c.x.trees[c.kind]
+	t, wanted := &c.x.trees[c.kind], c.wanted()
 	for {
-		nd := t.nodes[id]
-		for i < int(nd.n) && nd.own[i] <= c.last && !fits(nd.tops[i*t.kinds:(i+1)*t.kinds], c.need) {
+		nd, h := &t.inners[^id], &t.innerHeads[^id]
+		for i < int(h.n) && nd.key[i] <= c.lastKey && !mayFit(t.topsOf(id, i), wanted) {
 			i++
 		}
 		switch {
-		case i < int(nd.n) && nd.own[i] > c.last:
+		case i < int(h.n) && nd.key[i] > c.lastKey:
 			c.leaf = none
 			return
-		case i < int(nd.n):
+		case i < int(h.n):
 			id, i = nd.kids[i], 0
-			if t.nodes[id].leaf() {
+			if isLeaf(id) {
 				c.leaf, c.at, c.whole = id, 0, true
 				return
 			}
-		case nd.parent == none:
+		case h.parent == none:
 			c.leaf = none
 			return
 		default:
 			if !c.still {
 				t.tighten(id)
 			}
-			i = t.nodes[nd.parent].indexOf(id) + 1
-			id = nd.parent
+			id, i = h.parent, t.indexOf(h.parent, id)+1
 		}
 	}
 }

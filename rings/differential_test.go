@@ -15,11 +15,12 @@ import (
 
 // drawLayouts are one to five kinds with bounds from crowded to far apart, and
 // up to two measures.
-func drawLayouts(t *rapid.T) []rings.Layout {
+func drawLayouts(t *rapid.T, unit int64) []rings.Layout {
 	layouts := make([]rings.Layout, rapid.IntRange(1, 5).Draw(t, "kinds"))
 	for k := range layouts {
 		bounds := rapid.SliceOfNDistinct(rapid.Int64Range(0, 40), 1, 8, rapid.ID).Draw(t, "bounds")
 		slices.Sort(bounds)
+		bounds = inUnits(bounds, unit)
 		layouts[k] = rings.Layout{Name: fmt.Sprint("k", k), Bounds: bounds, Reach: rapid.IntRange(1, len(bounds)).Draw(t, "reach")}
 	}
 	for k := range rapid.IntRange(0, 2).Draw(t, "measures") {
@@ -31,7 +32,8 @@ func drawLayouts(t *rapid.T) []rings.Layout {
 // game draws what to do with a twin.
 type game struct {
 	*twin
-	kinds  int // measures too
+	unit   int64 // of all amounts, so that they are exact in an index's summaries, rounded or clipped
+	kinds  int   // measures too
 	ringed int
 }
 
@@ -53,24 +55,36 @@ func (g *game) kind(t *rapid.T) rings.Kind {
 
 // free is a vector with kinds missing now and then.
 func (g *game) free(t *rapid.T) []int64 {
+	return inUnits(g.units(t), g.unit)
+}
+
+func (g *game) units(t *rapid.T) []int64 {
 	return rapid.SliceOfN(rapid.Int64Range(-2, 50), g.kinds, g.kinds).Draw(t, "free")
 }
 
+// inUnits multiplies amounts; what is below nothing stays.
+func inUnits(amounts []int64, unit int64) []int64 {
+	for k := range amounts {
+		amounts[k] *= max(unit*min(amounts[k], 1), 1)
+	}
+	return amounts
+}
+
 func (g *game) need(t *rapid.T) []int64 {
-	return rapid.SliceOfN(rapid.Int64Range(0, 20), g.kinds, g.kinds).Draw(t, "need")
+	return inUnits(rapid.SliceOfN(rapid.Int64Range(0, 20), g.kinds, g.kinds).Draw(t, "need"), g.unit)
 }
 
 // crowd sets many agents at once, in steps that make ties or none, so that
 // nodes split.
 func (g *game) crowd(t *rapid.T) {
 	from, many := rapid.IntRange(0, 300).Draw(t, "from"), rapid.IntRange(1, 400).Draw(t, "many")
-	base, step := g.free(t), rapid.SliceOfN(rapid.Int64Range(0, 13), g.kinds, g.kinds).Draw(t, "step")
+	base, step := g.units(t), rapid.SliceOfN(rapid.Int64Range(0, 13), g.kinds, g.kinds).Draw(t, "step")
 	for i := range many {
 		v := slices.Clone(base)
 		for k := range v {
 			v[k] = (v[k]+2+int64(i)*step[k])%53 - 2
 		}
-		g.set(offers.AgentID(fmt.Sprint("a", from+i)), v)
+		g.set(offers.AgentID(fmt.Sprint("a", from+i)), inUnits(v, g.unit))
 	}
 }
 
@@ -86,8 +100,9 @@ func (g *game) clear(t *rapid.T) {
 
 // indexMatchesModel holds every operation of an index against sorting a list.
 func indexMatchesModel(t *rapid.T) {
-	layouts := drawLayouts(t)
-	g := &game{twin: newTwin(t, layouts), kinds: len(layouts)}
+	unit := rapid.SampledFrom([]int64{1, 997, 1 << 39}).Draw(t, "unit")
+	layouts := drawLayouts(t, unit)
+	g := &game{twin: newTwin(t, layouts), unit: unit, kinds: len(layouts)}
 	g.ringed = g.model.ringed()
 	t.Repeat(map[string]func(*rapid.T){
 		"set": func(t *rapid.T) { g.set(g.agent(t), g.free(t)) },

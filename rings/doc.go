@@ -23,11 +23,13 @@
 // then of the other kinds, then by id (before the other kinds by a measure of the
 // user's own, where there is one: see [Layout]). So a ring is found by its bound, ascending
 // rings are one ascending walk, and an agent is in exactly one ring of every
-// kind it has.
+// kind it has. Agents with nothing free of a kind are put into its order only
+// while somebody asks who comes to them, see late.go.
 //
 // # The trees
 //
-// The order of a kind is a B+tree with 64 entries to a node. Beside each child
+// The order of a kind is a B+tree with 32 agents to a leaf and 64 children to an
+// inner node. Beside each child
 // stand its tops, upper bounds of what any agent under it has free of every
 // kind:
 //
@@ -42,10 +44,16 @@
 // whole leaf for every allocation. A search that passed through a node in vain
 // lowers them (see tops.go), so a lookup writes, though only summaries.
 //
+// On a large cluster all of this waits for memory, so nodes and agents are
+// numbers into slices without pointers, an entry's amounts are one word (see
+// node.go), and tops and agents are compared by 16 bits an amount before they are
+// in full (see lanes.go).
+//
 // # Costs
 //
 // With n agents, m kinds, r rings of the kind. None of these allocates, except
-// for a node now and then as agents come or spread.
+// for nodes now and then as agents come or spread, and for lookups in more than 16
+// kinds and measures.
 //
 //	Closest, first Next   O(m log n)        amortised, where tops tell the truth
 //	further Next          O(m)              amortised over the agents that fit
@@ -55,6 +63,9 @@
 //	  that gives room     one look upwards more per kind
 //	Remove                O(m log n)        the slot goes to the next new agent
 //	tightening a node     O(64 m)           at most once per agent that left it
+//	asking of a kind for nothing            O(n log n) once, for the agents that have
+//	                                        nothing of it; for as many questions as
+//	                                        there are agents they cost no more
 //	memory                about 50 bytes per agent and kind
 //
 // What tops cannot see is a leaf where one agent has the cpus and another the

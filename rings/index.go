@@ -21,8 +21,8 @@ type Index struct {
 	slots map[offers.AgentID]int32
 	// spare are the slots of removed agents, to be used before new ones.
 	spare []int32
-	// trees has one tree per kind that is no measure, over exactly the agents
-	// that have the kind.
+	// trees has one tree per kind that is no measure, over the agents that have
+	// the kind; see [tree.files].
 	trees []tree
 	// going are those in which an agent is on its way, while [Index.refile] runs.
 	going []*tree
@@ -35,6 +35,8 @@ type Index struct {
 // cache lines.
 type table struct {
 	kinds int
+	// words are those of a vector's lanes.
+	words int
 	// ids is empty where the slot is spare.
 	ids []offers.AgentID
 	// common is what all ids ever seen begin with, and order[slot] the eight
@@ -44,6 +46,8 @@ type table struct {
 	order  []uint64
 	// free[slot*kinds+kind] is never below absent.
 	free []int64
+	// packed[slot*words] and on are the agent's lanes.
+	packed []uint64
 	// asked counts the questions to all trees.
 	asked uint64
 	// home[slot*kinds+kind] is the leaf that files the agent in the tree of the
@@ -56,13 +60,18 @@ func (t *table) vector(slot int32) []int64 {
 	return t.free[at : at+t.kinds : at+t.kinds]
 }
 
+func (t *table) lanes(slot int32) []uint64 {
+	at := int(slot) * t.words
+	return t.packed[at : at+t.words : at+t.words]
+}
+
 // New returns an empty index with one ring set per layout.
 func New(layouts []Layout) (*Index, error) {
 	if len(layouts) == 0 {
 		return nil, errors.New("ring layouts: the list is empty")
 	}
 	measure := slices.IndexFunc(layouts, func(l Layout) bool { return l.Measure })
-	x := &Index{table: &table{kinds: len(layouts)}, slots: make(map[offers.AgentID]int32)}
+	x := &Index{table: &table{kinds: len(layouts), words: (len(layouts) + lanesEach - 1) / lanesEach}, slots: make(map[offers.AgentID]int32)}
 	for k, l := range layouts {
 		if err := l.Validate(); err != nil {
 			return nil, err
@@ -74,6 +83,7 @@ func New(layouts []Layout) (*Index, error) {
 			return nil, fmt.Errorf("ring layout %q: it comes after a measure", l.Name)
 		}
 		l.Bounds = slices.Clone(l.Bounds)
+		l.step = l.equallyWide()
 		x.layouts = append(x.layouts, l)
 		if !l.Measure {
 			x.trees = append(x.trees, newTree(x.table, Kind(k), Kind(measure)))
@@ -133,6 +143,7 @@ func (x *Index) Move(slot int, free []int64) {
 	if !changed {
 		return
 	}
+	pack(x.lanes(int32(slot)), row)
 	x.refile(int32(slot), grown)
 }
 
@@ -175,6 +186,7 @@ func (x *Index) Remove(id offers.AgentID) {
 	for k := range row {
 		row[k] = absent
 	}
+	clear(x.lanes(slot))
 	x.refile(slot, false)
 	delete(x.slots, id)
 	x.ids[slot] = ""
@@ -192,6 +204,9 @@ func (x *Index) admit(id offers.AgentID) int32 {
 		for range x.kinds {
 			x.free = append(x.free, absent)
 			x.home = append(x.home, none)
+		}
+		for range x.words {
+			x.packed = append(x.packed, 0)
 		}
 	}
 	x.slots[id] = slot

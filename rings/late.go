@@ -45,6 +45,17 @@ func (t *tree) catchUp() {
 		t.fileLate()
 		t.deferring = false
 	}
+	if t.exhausted && t.asked-t.exhaustedAsked > uint64(max(patience, len(t.ids))) {
+		t.exhausted = false // who is filed leaves with its next change
+	}
+}
+
+// prepare brings the tree up to date for a question about at least so much.
+func (t *tree) prepare(least int64) {
+	t.catchUp()
+	if least <= 0 {
+		t.fileExhausted()
+	}
 }
 
 // fileLate files who was put off. First all of them leave: an entry is
@@ -54,16 +65,39 @@ func (t *tree) fileLate() {
 	for _, slot := range t.late {
 		t.isLate[slot] = false
 		if home := *t.homeOf(slot); home != none {
-			nd := t.nodes[home]
-			nd.loose = true
-			t.delete(home, nd.find(slot))
+			t.leafHeads[home].loose = true
+			t.delete(home, t.find(home, slot))
 		}
 	}
 	for _, slot := range t.late {
-		t.moving = t.entryOf(slot)
-		for t.aim(); t.descend(); {
-		}
-		t.settle()
+		t.file(slot)
 	}
 	t.late = t.late[:0]
+}
+
+// file files an agent that is in no leaf, if the tree has a place for it.
+func (t *tree) file(slot int32) {
+	t.moving, t.gone = t.entryOf(slot), !t.files(t.vector(slot)[t.kind])
+	for t.aim(); t.descend(); {
+	}
+	t.settle()
+}
+
+// fileExhausted files the agents that have the kind and nothing free of it, for a
+// question that comes to them. Nearly none does, since demands are looked up by a
+// kind that they ask for, while on a full cluster such agents are the most: so they
+// are left out, and what changes about them costs nothing in this tree. Once
+// somebody asked they are kept for as many questions as there are agents, which is
+// what to look for them costs.
+func (t *tree) fileExhausted() {
+	t.exhaustedAsked = t.asked
+	if t.exhausted {
+		return
+	}
+	t.exhausted = true
+	for slot := range int32(len(t.ids)) {
+		if t.vector(slot)[t.kind] == 0 && *t.homeOf(slot) == none {
+			t.file(slot)
+		}
+	}
 }

@@ -75,3 +75,65 @@ func inOrder(x *rings.Index, kind rings.Kind) []offers.AgentID {
 	}
 	return out
 }
+
+// TestExhausted: agents that have a kind and nothing free of it are come to by
+// whoever asks for nothing of the kind, however they came to have nothing and
+// whatever was asked before.
+func TestExhausted(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(17, 17))
+	x := newIndex(t, benchLayouts(t)...)
+	now := map[offers.AgentID][]int64{}
+	for round := range 40 {
+		for range 300 {
+			id := offers.AgentID(fmt.Sprintf("agent-%03d", rnd.IntN(200)))
+			if rnd.IntN(20) == 0 {
+				x.Remove(id)
+				delete(now, id)
+				continue
+			}
+			v := mixedAgent(rnd)
+			for k := range v {
+				if rnd.IntN(2) == 0 {
+					v[k] = min(v[k], 0)
+				}
+			}
+			now[id] = v
+			x.Set(id, v)
+			x.Closest(cpus, []int64{1000, 0, 0, 0, 0})
+		}
+		if err := x.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if round%4 > 0 {
+			continue
+		}
+		fresh := newIndex(t, benchLayouts(t)...)
+		for id, v := range now {
+			fresh.Set(id, v)
+		}
+		for kind, name := range x.Kinds() {
+			need := make([]int64, 5)
+			got, want := agents(x.Candidates(kind, need)), agents(fresh.Candidates(kind, need))
+			if !slices.Equal(got, want) {
+				t.Fatalf("round %d: %s: a walk for nothing came to %d agents, to %d that were filed now", round, name, len(got), len(want))
+			}
+			has := 0
+			for _, v := range now {
+				if v[kind] >= 0 {
+					has++
+				}
+			}
+			if len(got) != has {
+				t.Fatalf("round %d: %s: a walk for nothing came to %d of %d agents", round, name, len(got), has)
+			}
+		}
+	}
+}
+
+func agents(c rings.Cursor) []offers.AgentID {
+	var out []offers.AgentID
+	for a, ok := c.Next(); ok; a, ok = c.Next() {
+		out = append(out, a.Agent)
+	}
+	return out
+}

@@ -32,6 +32,24 @@ type Layout struct {
 	// before the other kinds where agents of equal amounts are put in order. It
 	// has neither Bounds nor Reach, and measures come after all kinds.
 	Measure bool
+
+	// step is the width of all rings but the last where they are equally wide, 0
+	// elsewhere. Set by [New].
+	step int64
+}
+
+// equallyWide returns what step is to be.
+func (l *Layout) equallyWide() int64 {
+	if len(l.Bounds) < 2 {
+		return 0
+	}
+	step := l.Bounds[1] - l.Bounds[0]
+	for i := 1; i < len(l.Bounds); i++ {
+		if l.Bounds[i]-l.Bounds[i-1] != step {
+			return 0
+		}
+	}
+	return step
 }
 
 // Validate reports the first field that is wrong, in one sentence.
@@ -85,6 +103,9 @@ func EqualBounds(lower, width int64, count int) ([]int64, error) {
 
 // holding is the ring whose range holds the amount.
 func (l *Layout) holding(amount int64) int {
+	if l.step > 0 { // no search, whose every turn would be guessed wrong
+		return int(min(max(amount-l.Bounds[0], 0)/l.step+1, int64(len(l.Bounds))))
+	}
 	first, end := 0, len(l.Bounds) // the first bound above it is among these
 	for first < end {
 		if mid := int(uint(first+end) / 2); l.Bounds[mid] > amount {

@@ -6,127 +6,180 @@ import (
 )
 
 const (
-	// width is how many entries a node holds at most. 64 keeps a million agents
-	// at four levels while a shift inside a leaf stays in a few cache lines.
+	// leafWidth is how many entries a leaf holds at most: few, because an agent
+	// that moves has half of two leaves shifted in every kind, and on a large
+	// cluster each line of them is a miss.
+	leafWidth = 32
+	// width is how many children an inner node has at most. Inner nodes are few
+	// and stay in caches, so they are wide, and the tree is low: a million agents
+	// are at four levels.
 	width = 64
-	// block is how many amounts share a cache line.
+	// block is how many keys share a cache line.
 	block = 8
 	// none is no node.
-	none = -1
+	none = math.MinInt32
 )
 
-// node is a leaf (kids is nil), whose entries are agents, or an inner node,
-// whose entries are the least agents of its children. Pointers come first, so
-// that the collector stops reading early.
-type node struct {
-	// kids are the children's ids, in order; one per entry.
-	kids *[width]int32
-	// tops[i*kinds+k] is no less than the greatest free amount of kind k under
-	// child i, and no more than this node's own entry in its parent. It may be
-	// too high until tightened, never too low.
-	tops []int64
-
+// head is what is known of a node beside its entries. Nodes are named by where
+// they lie: leaf i by i, inner node i by ^i, so that no reference is a pointer
+// and the collector passes over them all.
+type head struct {
 	parent int32
 	n      int32
 	// loose says that the parent's tops for this node may be too high.
 	loose bool
-
-	// slot, own and next describe the entries, ascending by [tree.before]; only
-	// the first n count. own is the amount in the tree's kind, next the amount
-	// in the tree's other: together they settle nearly all comparisons
-	// without reading the agents' vectors. Beyond n own is unused, see
-	// [node.below].
-	slot [width]int32
-	own  [width]int64
-	next [width]int64
 }
 
-// unused fills own beyond the entries.
-const unused = math.MaxInt64
+// leaf has agents for entries, ascending by [tree.before]. Only the first n of
+// its head count; beyond them key is unused, see [below].
+type leaf struct {
+	key  [leafWidth]int64
+	slot [leafWidth]int32
+}
+
+// inner has the least agents of its children for entries.
+type inner struct {
+	key  [width]int64
+	slot [width]int32
+	// kids are the children, one per entry.
+	kids [width]int32
+}
+
+// A key is what an agent has of the tree's kind and of the tree's other, in one
+// word: it settles nearly all comparisons without the agents' vectors, and where
+// two keys differ the vectors differ the same way. Amounts that are too large for
+// their part of the word share the greatest key there is, and are compared in
+// full.
+const (
+	otherBits = 20 // holds a millionth, and one more
+	otherMost = 1<<otherBits - 1
+	ownMost   = 1<<(63-otherBits) - 1
+	// clipped is the key of all amounts of ownMost or more.
+	clipped = ownMost << otherBits
+	// unused fills keys beyond the entries; it is above any.
+	unused = math.MaxInt64
+)
+
+// keyOf is the key of an agent that has so much of the tree's kind, and of its
+// other, which is no less than absent.
+func keyOf(own, other int64) int64 {
+	if own >= ownMost {
+		return clipped
+	}
+	return own<<otherBits | min(other+1, otherMost)
+}
+
+// leastKey is no more than the key of any agent that has the amount.
+func leastKey(amount int64) int64 { return min(amount, ownMost) << otherBits }
 
 // entry is an agent's place in the order of one kind.
 type entry struct {
-	own, next int64
-	slot      int32
+	key  int64
+	slot int32
 }
 
-func (nd *node) leaf() bool { return nd.kids == nil }
+func isLeaf(id int32) bool { return id >= 0 }
 
-func (nd *node) entry(i int) entry { return entry{nd.own[i], nd.next[i], nd.slot[i]} }
-
-func (nd *node) put(i int, e entry) { nd.own[i], nd.next[i], nd.slot[i] = e.own, e.next, e.slot }
-
-// open makes room for an entry at i.
-func (nd *node) open(i int) {
-	n := int(nd.n)
-	copy(nd.own[i+1:n+1], nd.own[i:n])
-	copy(nd.next[i+1:n+1], nd.next[i:n])
-	copy(nd.slot[i+1:n+1], nd.slot[i:n])
-	nd.n++
-}
-
-// close takes the entry at i out.
-func (nd *node) close(i int) {
-	n := int(nd.n)
-	copy(nd.own[i:n-1], nd.own[i+1:n])
-	copy(nd.next[i:n-1], nd.next[i+1:n])
-	copy(nd.slot[i:n-1], nd.slot[i+1:n])
-	nd.own[n-1] = unused
-	nd.n--
-}
-
-// find is the position of a slot that is known to be in the leaf. By slot, not
-// by order: the agent's vector has already changed when it is looked for.
-func (nd *node) find(slot int32) int { return slices.Index(nd.slot[:nd.n], slot) }
-
-// indexOf is the position of a child that is known to be in the node.
-func (nd *node) indexOf(kid int32) int { return slices.Index(nd.kids[:nd.n], kid) }
-
-// below is how many entries have less than the amount in the tree's kind. In a
-// large index the node is rarely in a cache, and a binary search would wait for
-// one line after another. Here no load waits for another's outcome, nor for n,
-// so that the lines come together; hence the unused filling.
-func (nd *node) below(amount int64) int {
-	full := 0
-	for i := block - 1; i < width; i += block {
-		full += less(nd.own[i], amount)
+func (t *tree) head(id int32) *head {
+	if isLeaf(id) {
+		return &t.leafHeads[id]
 	}
-	if full == width/block {
-		return width
+	return &t.innerHeads[^id]
+}
+
+// entries are those of a node, in its full width.
+func (t *tree) entries(id int32) (keys []int64, slots []int32) {
+	if isLeaf(id) {
+		nd := &t.leaves[id]
+		return nd.key[:], nd.slot[:]
+	}
+	nd := &t.inners[^id]
+	return nd.key[:], nd.slot[:]
+}
+
+func (t *tree) entry(id int32, i int) entry {
+	keys, slots := t.entries(id)
+	return entry{keys[i], slots[i]}
+}
+
+func (t *tree) put(id int32, i int, e entry) {
+	keys, slots := t.entries(id)
+	keys[i], slots[i] = e.key, e.slot
+}
+
+// insert puts an entry in at i.
+func (t *tree) insert(id int32, i int, e entry) {
+	h := t.head(id)
+	keys, slots := t.entries(id)
+	copy(keys[i+1:h.n+1], keys[i:h.n])
+	copy(slots[i+1:h.n+1], slots[i:h.n])
+	keys[i], slots[i] = e.key, e.slot
+	h.n++
+}
+
+// extract takes the entry at i out.
+func (t *tree) extract(id int32, i int) {
+	h := t.head(id)
+	keys, slots := t.entries(id)
+	copy(keys[i:h.n-1], keys[i+1:h.n])
+	copy(slots[i:h.n-1], slots[i+1:h.n])
+	h.n--
+	keys[h.n] = unused
+}
+
+// find is the position of a slot that is known to be in a leaf. By slot, not
+// by order: the agent's vector has already changed when it is looked for.
+func (t *tree) find(id int32, slot int32) int {
+	return slices.Index(t.leaves[id].slot[:t.leafHeads[id].n], slot)
+}
+
+// kids are the children of an inner node.
+func (t *tree) kids(id int32) []int32 { return t.inners[^id].kids[:t.innerHeads[^id].n] }
+
+// indexOf is the position of a child that is known to be in an inner node.
+func (t *tree) indexOf(id, kid int32) int { return slices.Index(t.kids(id), kid) }
+
+// insertKid makes a node a child at i; its tops are still to be measured.
+func (t *tree) insertKid(id int32, i int, kid int32) {
+	n := int(t.innerHeads[^id].n)
+	kids := &t.inners[^id].kids
+	copy(kids[i+1:n+1], kids[i:n])
+	kids[i] = kid
+	tops := t.allTops(id)
+	copy(tops[(i+1)*t.words:], tops[i*t.words:n*t.words])
+	t.head(kid).parent = id
+	t.insert(id, i, t.entry(kid, 0))
+}
+
+// extractKid takes the child at i out.
+func (t *tree) extractKid(id int32, i int) {
+	n := int(t.innerHeads[^id].n)
+	kids := &t.inners[^id].kids
+	copy(kids[i:n-1], kids[i+1:n])
+	tops := t.allTops(id)
+	copy(tops[i*t.words:], tops[(i+1)*t.words:n*t.words])
+	t.extract(id, i)
+}
+
+// below is how many keys are less than one. In a large index a node is rarely in
+// a cache, and a binary search would wait for one line after another. Here no load
+// waits for another's outcome, nor for how many keys there are, so that the lines
+// come together; hence the unused filling.
+func below(keys []int64, key int64) int {
+	full := 0
+	for i := block - 1; i < len(keys); i += block {
+		full += less(keys[i], key)
 	}
 	count := full * block
-	for _, own := range nd.own[count : count+block] {
-		count += less(own, amount)
+	if count == len(keys) {
+		return count
+	}
+	for _, k := range keys[count : count+block] {
+		count += less(k, key)
 	}
 	return count
-}
-
-// among narrows a range of entries equal in own to those equal in next too.
-func (nd *node) among(lo, hi int, next int64) (int, int) {
-	first, end := lo, lo
-	for _, other := range nd.next[lo:hi] {
-		first += less(other, next)
-		end += 1 - less(next, other)
-	}
-	return first, end
 }
 
 // less is 1 if a is less than b, else 0, of amounts that are not below
 // absent; without a branch, which would have to be guessed before the load is done.
 func less(a, b int64) int { return int(uint64(a-b) >> 63) }
-
-// openKid makes room for a child at i, with all that goes with it.
-func (nd *node) openKid(i, kinds int) {
-	n := int(nd.n)
-	copy(nd.kids[i+1:n+1], nd.kids[i:n])
-	copy(nd.tops[(i+1)*kinds:], nd.tops[i*kinds:n*kinds])
-	nd.open(i)
-}
-
-// closeKid takes the child at i out.
-func (nd *node) closeKid(i, kinds int) {
-	n := int(nd.n)
-	copy(nd.kids[i:n-1], nd.kids[i+1:n])
-	copy(nd.tops[i*kinds:], nd.tops[(i+1)*kinds:n*kinds])
-	nd.close(i)
-}

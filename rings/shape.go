@@ -1,21 +1,60 @@
 package rings
 
+// grow returns a new empty node.
+func (t *tree) grow(asLeaf bool) int32 {
+	spare := &t.spareInners
+	if asLeaf {
+		spare = &t.spareLeaves
+	}
+	var id int32
+	switch n := len(*spare); {
+	case n > 0:
+		id, *spare = (*spare)[n-1], (*spare)[:n-1]
+	case asLeaf:
+		id = int32(len(t.leaves))
+		t.leaves, t.leafHeads = append(t.leaves, leaf{}), append(t.leafHeads, head{})
+	default:
+		id = ^int32(len(t.inners))
+		t.inners, t.innerHeads = append(t.inners, inner{}), append(t.innerHeads, head{})
+		t.tops = append(t.tops, make([]uint64, width*t.words)...)
+	}
+	*t.head(id) = head{parent: none}
+	keys, _ := t.entries(id)
+	for i := range keys {
+		keys[i] = unused
+	}
+	return id
+}
+
+// release gives a node up. Its memory is for the next one.
+func (t *tree) release(id int32) {
+	if isLeaf(id) {
+		t.spareLeaves = append(t.spareLeaves, id)
+	} else {
+		t.spareInners = append(t.spareInners, id)
+	}
+}
+
+// room is how many entries a node can hold.
+func room(id int32) int32 {
+	if isLeaf(id) {
+		return leafWidth
+	}
+	return width
+}
+
 // split halves a full node, making room for a sibling in the parent first.
 func (t *tree) split(id int32) {
-	nd := t.nodes[id]
-	if nd.parent == none {
+	if t.head(id).parent == none {
 		t.deepen()
-	} else if t.nodes[nd.parent].n == width {
-		t.split(nd.parent)
+	} else if up := t.head(id).parent; t.head(up).n == width {
+		t.split(up)
 	}
-	sibling := t.grow(nd.leaf())
-	up := t.nodes[nd.parent]
-	i := up.indexOf(id)
-	up.openKid(i+1, t.kinds)
-	up.kids[i+1] = sibling
-	t.nodes[sibling].parent = nd.parent
-	t.carry(id, width/2, sibling)
-	up.put(i+1, t.nodes[sibling].entry(0))
+	sibling := t.grow(isLeaf(id))
+	up := t.head(id).parent
+	i := t.indexOf(up, id)
+	t.carry(id, int(room(id)/2), sibling)
+	t.insertKid(up, i+1, sibling)
 	t.measure(up, i)
 	t.measure(up, i+1)
 }
@@ -24,35 +63,33 @@ func (t *tree) split(id int32) {
 func (t *tree) deepen() {
 	old := t.root
 	t.root = t.grow(false)
-	top := t.nodes[t.root]
-	top.openKid(0, t.kinds)
-	top.kids[0] = old
-	top.put(0, t.nodes[old].entry(0))
-	t.nodes[old].parent = t.root
-	t.measure(top, 0)
+	t.insertKid(t.root, 0, old)
+	t.measure(t.root, 0)
 }
 
 // carry moves the entries of a node from a position on to the end of another
 // of the same level.
 func (t *tree) carry(from int32, at int, to int32) {
-	src, dst := t.nodes[from], t.nodes[to]
+	src, dst := t.head(from), t.head(to)
 	n, m := int(src.n), int(dst.n)
-	copy(dst.own[m:], src.own[at:n])
-	copy(dst.next[m:], src.next[at:n])
-	copy(dst.slot[m:], src.slot[at:n])
-	if src.leaf() {
-		for _, slot := range src.slot[at:n] {
+	keys, slots := t.entries(from)
+	toKeys, toSlots := t.entries(to)
+	copy(toKeys[m:], keys[at:n])
+	copy(toSlots[m:], slots[at:n])
+	if isLeaf(from) {
+		for _, slot := range slots[at:n] {
 			*t.homeOf(slot) = to
 		}
 	} else {
-		copy(dst.kids[m:], src.kids[at:n])
-		copy(dst.tops[m*t.kinds:], src.tops[at*t.kinds:n*t.kinds])
-		for _, kid := range src.kids[at:n] {
-			t.nodes[kid].parent = to
+		kids := t.inners[^from].kids[at:n]
+		copy(t.inners[^to].kids[m:], kids)
+		copy(t.allTops(to)[m*t.words:], t.allTops(from)[at*t.words:n*t.words])
+		for _, kid := range kids {
+			t.head(kid).parent = to
 		}
 	}
 	for i := at; i < n; i++ {
-		src.own[i] = unused
+		keys[i] = unused
 	}
 	src.n, dst.n = int32(at), int32(m+n-at)
 	dst.loose = dst.loose || src.loose
@@ -62,46 +99,48 @@ func (t *tree) carry(from int32, at int, to int32) {
 // less than a quarter full joins a sibling if together they leave a quarter of
 // a node free, so that the next insertions do not split it again.
 func (t *tree) shrunk(id int32) {
-	nd := t.nodes[id]
-	if nd.parent == none {
+	h := t.head(id)
+	if h.parent == none {
 		t.flatten()
 		return
 	}
-	if nd.n >= width/4 {
+	if h.n >= room(id)/4 {
 		return
 	}
-	up := t.nodes[nd.parent]
-	i := up.indexOf(id)
+	up, n := h.parent, h.n
+	i := t.indexOf(up, id)
 	switch {
-	case nd.n == 0:
+	case n == 0:
 		t.drop(up, i)
 	case i > 0 && t.join(up, i-1):
-	case i+1 < int(up.n) && t.join(up, i):
+	case i+1 < int(t.head(up).n) && t.join(up, i):
 	default:
 		return
 	}
-	t.shrunk(nd.parent)
+	t.shrunk(up)
 }
 
 // join merges the children at i and i+1, if they fit well into one.
-func (t *tree) join(up *node, i int) bool {
-	left, right := up.kids[i], up.kids[i+1]
-	if t.nodes[left].n+t.nodes[right].n > width*3/4 {
+func (t *tree) join(up int32, i int) bool {
+	kids := t.kids(up)
+	left, right := kids[i], kids[i+1]
+	if t.head(left).n+t.head(right).n > room(left)*3/4 {
 		return false
 	}
 	t.carry(right, 0, left)
-	lift(up.tops[i*t.kinds:(i+1)*t.kinds], up.tops[(i+1)*t.kinds:(i+2)*t.kinds])
+	lift(t.topsOf(up, i), t.topsOf(up, i+1))
 	t.drop(up, i+1)
 	return true
 }
 
 // drop gives up the empty child at i.
-func (t *tree) drop(up *node, i int) {
-	gone := up.kids[i]
-	up.closeKid(i, t.kinds)
-	up.loose = true
-	if i == 0 && up.n > 0 {
-		t.lead(t.nodes[gone].parent)
+func (t *tree) drop(up int32, i int) {
+	gone := t.kids(up)[i]
+	t.extractKid(up, i)
+	h := t.head(up)
+	h.loose = true
+	if i == 0 && h.n > 0 {
+		t.lead(up)
 	}
 	t.release(gone)
 }
@@ -109,9 +148,9 @@ func (t *tree) drop(up *node, i int) {
 // flatten takes roots away that have a single child. None is without any, since
 // this happens as soon as a root is down to one.
 func (t *tree) flatten() {
-	for top := t.nodes[t.root]; !top.leaf() && top.n == 1; top = t.nodes[t.root] {
+	for !isLeaf(t.root) && t.head(t.root).n == 1 {
 		t.release(t.root)
-		t.root = top.kids[0]
-		t.nodes[t.root].parent = none
+		t.root = t.inners[^t.root].kids[0]
+		t.head(t.root).parent = none
 	}
 }

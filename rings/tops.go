@@ -1,26 +1,27 @@
 package rings
 
 // The tops are what lets a search pass over a subtree unread: where one of
-// them is below the need, nothing under it can fit. They are upper bounds. An
-// agent that gets more raises them at once; one that gets less, or leaves,
-// only marks its leaf loose, because to lower them exactly would mean to read
-// every vector of the leaf on every allocation. A search that passed through a
+// them is below the need, nothing under it can fit. They are upper bounds, kept
+// as lanes. An agent that gets more raises them at once; one that gets less, or
+// leaves, only marks its leaf loose, because to lower them exactly would mean to read
+// every agent of the leaf on every allocation. A search that passed through a
 // loose node in vain measures it anew, so the price is paid at most once per
 // change, and only where searches go.
 
-// lift raises each top to the amount in v, and says whether any rose.
-func lift(tops, v []int64) bool {
-	rose := false
-	for k, amount := range v {
-		if amount > tops[k] {
-			tops[k], rose = amount, true
-		}
-	}
-	return rose
+// allTops are those of an inner node's children, in its full width.
+func (t *tree) allTops(id int32) []uint64 {
+	each := width * t.words
+	return t.tops[int(^id)*each : (int(^id)+1)*each]
 }
 
-// fits says whether v, an agent's free amounts or a child's tops, has what is
-// needed of every kind asked for. Without branches, which would be guessed wrong:
+// topsOf are those of the child at i.
+func (t *tree) topsOf(id int32, i int) []uint64 {
+	at := (int(^id)*width + i) * t.words
+	return t.tops[at : at+t.words : at+t.words]
+}
+
+// fits says whether v, an agent's free amounts, has what is needed of every kind
+// asked for. Without branches, which would be guessed wrong:
 // short is below nothing if an amount that is above it is more than there is.
 func fits(v, need []int64) bool {
 	v = v[:len(need)]
@@ -33,44 +34,38 @@ func fits(v, need []int64) bool {
 
 // raise makes the tops above a leaf cover an agent in it. Where one level
 // already covers it, so do all above.
-func (t *tree) raise(id int32, v []int64) {
-	for nd := t.nodes[id]; nd.parent != none; nd = t.nodes[id] {
-		up := t.nodes[nd.parent]
-		i := up.indexOf(id)
-		if !lift(up.tops[i*t.kinds:(i+1)*t.kinds], v) {
+func (t *tree) raise(id int32, slot int32) {
+	v := t.lanes(slot)
+	for up := t.head(id).parent; up != none; id, up = up, t.head(up).parent {
+		if !lift(t.topsOf(up, t.indexOf(up, id)), v) {
 			return
 		}
-		id = nd.parent
 	}
 }
 
 // measure sets the tops of the child at i to what is under it, as far as the
 // child itself knows.
-func (t *tree) measure(up *node, i int) {
-	tops := up.tops[i*t.kinds : (i+1)*t.kinds]
-	for k := range tops {
-		tops[k] = absent
-	}
-	nd := t.nodes[up.kids[i]]
-	if nd.leaf() {
-		for _, slot := range nd.slot[:nd.n] {
-			lift(tops, t.vector(slot))
+func (t *tree) measure(up int32, i int) {
+	tops := t.topsOf(up, i)
+	clear(tops)
+	kid := t.inners[^up].kids[i]
+	h := t.head(kid)
+	if isLeaf(kid) {
+		for _, slot := range t.leaves[kid].slot[:h.n] {
+			lift(tops, t.lanes(slot))
 		}
 	} else {
-		for j := range int(nd.n) {
-			lift(tops, nd.tops[j*t.kinds:(j+1)*t.kinds])
+		for j := range int(h.n) {
+			lift(tops, t.topsOf(kid, j))
 		}
 	}
-	nd.loose = false
-	up.loose = true
+	h.loose = false
+	t.innerHeads[^up].loose = true
 }
 
 // tighten measures a node if that can lower its tops.
 func (t *tree) tighten(id int32) {
-	nd := t.nodes[id]
-	if !nd.loose || nd.parent == none {
-		return
+	if h := t.head(id); h.loose && h.parent != none {
+		t.measure(h.parent, t.indexOf(h.parent, id))
 	}
-	up := t.nodes[nd.parent]
-	t.measure(up, up.indexOf(id))
 }

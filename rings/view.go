@@ -47,10 +47,11 @@ func (x *Index) Rings(kind Kind) iter.Seq[Ring] {
 // have free of the kind. The index must not change during the iteration.
 func (x *Index) Agents(kind Kind, ring int) iter.Seq2[offers.AgentID, int64] {
 	return func(yield func(offers.AgentID, int64) bool) {
-		x.trees[kind].catchUp()
+		x.trees[kind].prepare(0)
 		l := &x.layouts[kind]
-		c := Cursor{x: x, kind: kind, version: x.version, last: l.last(ring)}
-		c.seek(l.first(ring))
+		c := Cursor{x: x, kind: kind, version: x.version}
+		c.pack()
+		c.seek(l.first(ring), l.last(ring))
 		for {
 			a, ok := c.Next()
 			if !ok || !yield(a.Agent, a.Free[kind]) {
