@@ -9,7 +9,7 @@ import (
 
 // pure are the packages that decide and never act: no goroutine, clock, lock,
 // I/O or log, so that tests and simulations drive them as they like.
-var pure = []string{"offers", "rings", "master/state", "master/match", "master/lead", "agent/tasks", "framework/session"}
+var pure = []string{"offers", "rings", "master/state", "master/state/trie", "master/match", "master/lead", "agent/tasks", "framework/session"}
 
 // impure are the imports and functions that such a package must not use.
 var (

@@ -32,6 +32,17 @@ var stateRank = map[State]int{
 	Finished: 9, Failed: 9, Killed: 9, Rejected: 9, Dropped: 9, Gone: 9,
 }
 
+// StateNamed returns the state of that name, which shares the memory of its
+// constant where it is known.
+func StateNamed(name string) State {
+	for _, s := range [...]State{Running, Finished, Staging, Starting, Killing, Unreachable, Failed, Killed, Rejected, Dropped, Gone} {
+		if string(s) == name {
+			return s
+		}
+	}
+	return State(name)
+}
+
 // Known reports whether s is one of the states above.
 func (s State) Known() bool { return stateRank[s] > 0 }
 

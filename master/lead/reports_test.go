@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"testing"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -27,9 +29,10 @@ func TestReportsStayAsTheyWere(t *testing.T) {
 			book.forget(at)
 			delete(model, at)
 		} else {
-			s := offers.Status{Task: at.Task, UpdateID: offers.UpdateID(fmt.Sprint(n))}
-			book.set(at, s)
+			s := someReport(rng)
 			model[at] = s
+			s.Task, s.Agent, s.UpdateID, s.Address = at.Task, "a1", offers.UpdateID(fmt.Sprint(n)), "host" // which it need not keep
+			book.set(at, s)
 		}
 		if rng.IntN(500) == 0 {
 			views = append(views, view{book.reports(), maps.Clone(model)})
@@ -43,12 +46,36 @@ func TestReportsStayAsTheyWere(t *testing.T) {
 		for n := range 900 {
 			got, ok := v.got.Of(ref(n))
 			want, known := v.want[ref(n)]
-			if ok != known || got.UpdateID != want.UpdateID || got.Task != want.Task {
+			if ok != known || !reflect.DeepEqual(got, want) {
 				t.Fatalf("view %d: %v is %+v, %v; want %+v, %v", i, ref(n), got, ok, want, known)
 			}
 		}
 	}
-	if got, ok := book.of(ref(0)); ok != (model[ref(0)].Task != "") || got.UpdateID != model[ref(0)].UpdateID {
+	want, known := model[ref(0)]
+	if got, ok := book.of(ref(0)); ok != known || !reflect.DeepEqual(got, want) {
 		t.Errorf("the book itself says %+v, %v", got, ok)
 	}
+}
+
+// someReport is one as they are, and now and then one that tells what few do.
+func someReport(rng *rand.Rand) offers.Status {
+	at := time.Unix(1_900_000_000, rng.Int64N(1e15)).UTC()
+	s := offers.Status{State: plainStates[rng.IntN(len(plainStates))], Started: at, Time: at.Add(time.Second)}
+	switch rng.IntN(12) {
+	case 0:
+		s.Started = time.Time{}
+	case 1:
+		s.Time = time.Time{}
+	case 2:
+		s.Started = time.Date(1, 2, 3, 4, 5, 6, 7, time.UTC) // too long ago for a number
+	case 3:
+		s.Healthy = new(rng.IntN(2) == 0)
+	case 4:
+		s.Reason, s.Message = offers.ReasonDeviceWell, "well again"
+	case 5:
+		s.Devices = map[string][]offers.Grant{"gpu": {{ID: "g", Memory: 7}}}
+	case 6:
+		s.State, s.ExitCode, s.Signal = "of another version", new(3), "SIGTERM"
+	}
+	return s
 }

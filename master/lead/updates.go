@@ -15,6 +15,9 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 	status := in.Status
 	status.Agent = s.id
 	t := c.state().Task(ref)
+	if t != nil {
+		ref = t.Ref() // what is kept of it then shares the record's texts
+	}
 	switch {
 	case status.Validate() != nil || status.UpdateID == "":
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", in.Task), "")

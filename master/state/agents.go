@@ -3,6 +3,7 @@ package state
 import (
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/master/state/trie"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -151,7 +152,7 @@ func (tx *tx) move(a *Agent, to offers.AgentState) *offers.Error {
 
 // occupied reports whether a task lives on the agent.
 func (tx *tx) occupied(id offers.AgentID) bool {
-	for range values(tx.living.Root(), append([]byte(id), 0)) {
+	for range tx.living.Below(trie.Path{string(id)}) {
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package state
 import (
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
+	"github.com/ringmaster-project/ringmaster/master/state/trie"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -34,10 +35,12 @@ type tx struct {
 	frameworks *iradix.Txn[*Framework]
 	removed    past[offers.FrameworkID]
 	busy       *iradix.Txn[int]
-	tasks      *iradix.Txn[*Task]
-	living     *iradix.Txn[*Task]
-	unacked    *iradix.Txn[*Task]
+	tasks      *trie.Txn[Task]
+	living     *trie.Txn[Task]
+	unacked    *trie.Txn[Task]
 	history    past[offers.TaskRef]
+
+	entered *Task // the last one of this batch, see share
 }
 
 func begin(s *State) *tx {

@@ -95,15 +95,15 @@ func (c *checker) checkResume(a *Agent) {
 
 func (c *checker) checkTasks() {
 	living, unacked, history := 0, 0, 0
-	for key, t := range entries(c.tasks) {
+	for t := range c.tasks.All() {
 		ref := t.Ref()
-		where := agentTaskKey(nil, t.Agent, ref)
-		c.require(string(taskKey(nil, ref)) == key && ref.Task.Validate() == nil, "task %q has a key that is not its own", key)
+		where := byAgent(t)
+		c.require(c.tasks.Get(byFramework(t)) == t && ref.Task.Validate() == nil, "task %q is not found by its id, or that is none", ref)
 		c.require(number(agentLetter, string(t.Agent), c.cluster) > 0, "task %s has the foreign agent %q", ref, t.Agent)
 		if t.End == nil {
 			living++
 			c.busy[t.Framework]++
-			indexed, _ := c.living.Get(where)
+			indexed := c.living.Get(where)
 			c.require(indexed == t && t.Ended == 0 && !t.Acknowledged, "living task %s is not indexed or has an end", ref)
 			c.require(c.Agent(t.Agent) != nil, "task %s lives on agent %s, which is forgotten", ref, t.Agent)
 			c.require(c.Framework(t.Framework) != nil, "task %s lives, its framework is forgotten", ref)
@@ -118,7 +118,7 @@ func (c *checker) checkTasks() {
 			continue
 		}
 		unacked++
-		indexed, _ := c.unacked.Get(where)
+		indexed := c.unacked.Get(where)
 		c.require(indexed == t, "unacknowledged task %s is not indexed", ref)
 		f := c.Framework(t.Framework)
 		c.require(f != nil && !f.Removed, "task %s waits for a framework that is not there", ref)

@@ -21,7 +21,7 @@
 //	frameworks  id              ─▶ *Framework      busy    id       ─▶ living tasks
 //	tasks       framework, id   ─▶ *Task           stores  id       ─▶ key ─▶ Entry
 //	living      agent, fw, id   ─▶ *Task           roles   name     ─▶ settings
-//	unacked     agent, fw, id   ─▶ *Task
+//	unacked     agent, fw, id   ─▶ *Task           (these three of package trie)
 //	history, gone, removed      by the number of the end: what is forgotten next
 //
 // # The life of a task

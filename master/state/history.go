@@ -10,7 +10,7 @@ import (
 func (tx *tx) forget() {
 	for tx.history.n > MaxHistory {
 		ref := tx.history.oldest()
-		tx.tasks.Delete(taskKey(nil, ref))
+		tx.tasks.Delete(pathOf(ref))
 	}
 	for tx.gone.n > MaxGoneAgents {
 		tx.agents.Delete([]byte(tx.gone.oldest()))

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -20,10 +19,21 @@ const (
 
 // mint writes the id of the n-th of its kind.
 func mint(letter string, n uint64, cluster string) string {
+	return string(appendID(nil, letter, n, cluster))
+}
+
+func appendID(out []byte, letter string, n uint64, cluster string) []byte {
+	out = append(out, letter...)
+	width := 5
 	if n > 99_999 {
-		return fmt.Sprintf("%sx%020d-%s", letter, n, cluster[:suffixLength])
+		out, width = append(out, 'x'), 20
 	}
-	return fmt.Sprintf("%s%05d-%s", letter, n, cluster[:suffixLength])
+	var buf [20]byte
+	digits := strconv.AppendUint(buf[:0], n, 10)
+	for range width - len(digits) {
+		out = append(out, '0')
+	}
+	return append(append(append(out, digits...), '-'), cluster[:suffixLength]...)
 }
 
 // number returns the number of an id that this cluster could have given out,
@@ -35,7 +45,8 @@ func number(letter, id, cluster string) uint64 {
 	}
 	digits := strings.TrimPrefix(head[1:], "x")
 	n, err := strconv.ParseUint(digits, 10, 64)
-	if err != nil || n == 0 || mint(letter, n, cluster) != id {
+	var buf [32]byte
+	if err != nil || n == 0 || string(appendID(buf[:0], letter, n, cluster)) != id {
 		return 0
 	}
 	return n

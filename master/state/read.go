@@ -5,6 +5,7 @@ import (
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
+	"github.com/ringmaster-project/ringmaster/master/state/trie"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -65,32 +66,33 @@ func (s *State) Roles() iter.Seq2[offers.Role, offers.RoleSettings] {
 
 // Task returns a task that lives or is still remembered, or nil.
 func (s *State) Task(ref offers.TaskRef) *Task {
-	var buf [keySpace]byte
-	t, _ := s.tasks.Get(taskKey(buf[:0], ref))
-	return t
+	return s.tasks.Get(pathOf(ref))
 }
 
 // Tasks yields every task, by framework and id.
-func (s *State) Tasks() iter.Seq[*Task] { return values(s.tasks.Root(), nil) }
+func (s *State) Tasks() iter.Seq[*Task] { return s.tasks.All() }
+
+// TasksFrom yields all tasks from the first on that does not come before ref.
+func (s *State) TasksFrom(ref offers.TaskRef) iter.Seq[*Task] { return s.tasks.From(pathOf(ref)) }
 
 // TasksOf yields the tasks of one framework, living and ended, by id.
 func (s *State) TasksOf(id offers.FrameworkID) iter.Seq[*Task] {
-	return values(s.tasks.Root(), append([]byte(id), 0))
+	return s.tasks.Below(trie.Path{string(id)})
 }
 
 // LiveTasksOn yields the tasks that live on an agent.
 func (s *State) LiveTasksOn(id offers.AgentID) iter.Seq[*Task] {
-	return values(s.living.Root(), append([]byte(id), 0))
+	return s.living.Below(trie.Path{string(id)})
 }
 
 // UnacknowledgedOn yields the tasks that ended on an agent and whose end the
 // framework has not acknowledged yet.
 func (s *State) UnacknowledgedOn(id offers.AgentID) iter.Seq[*Task] {
-	return values(s.unacked.Root(), append([]byte(id), 0))
+	return s.unacked.Below(trie.Path{string(id)})
 }
 
 // Unacknowledged yields every such task of the cluster, by agent.
-func (s *State) Unacknowledged() iter.Seq[*Task] { return values(s.unacked.Root(), nil) }
+func (s *State) Unacknowledged() iter.Seq[*Task] { return s.unacked.All() }
 
 // LiveCount returns how many tasks of a framework live, without counting them.
 func (s *State) LiveCount(id offers.FrameworkID) int {

@@ -37,7 +37,7 @@ func (s *State) Replacing(old *State, term uint64, now time.Time) *State {
 	} else {
 		n.Agents, n.Frameworks = max(n.Agents, clock), max(n.Frameworks, clock)
 	}
-	for t := range values(s.living.Root(), nil) {
+	for t := range s.living.All() {
 		marked := *t
 		marked.Restored = true
 		tx.replaceLiving(&marked)

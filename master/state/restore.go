@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strings"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
@@ -208,32 +209,42 @@ func (tx *tx) restoreAgent(a *Agent) error {
 }
 
 func (tx *tx) restoreTask(t *Task) error {
-	ref := t.Ref()
+	for _, id := range []string{string(t.Framework), string(t.Agent), string(t.Spec.ID)} {
+		if id == "" || strings.IndexByte(id, 0) >= 0 { // it can't be a part of a key
+			return fmt.Errorf("%.60q is no id", id)
+		}
+	}
+	tx.share(t)
 	switch {
 	case t.End == nil:
-		tx.living.Insert(agentTaskKey(nil, t.Agent, ref), t)
+		tx.living.Put(t)
 		n, _ := tx.busy.Get([]byte(t.Framework))
 		tx.busy.Insert([]byte(t.Framework), n+1)
 	case t.Acknowledged:
-		tx.history.add(t.Ended, ref)
+		tx.history.add(t.Ended, t.Ref())
 	default:
-		tx.unacked.Insert(agentTaskKey(nil, t.Agent, ref), t)
+		tx.unacked.Put(t)
 	}
-	return enter(tx.tasks, taskKey(nil, ref), t)
+	if tx.tasks.Put(t) != nil {
+		return errTwice
+	}
+	return nil
 }
 
 func (tx *tx) restoreEntry(e entryRecord) error {
 	st := tx.storeOf(e.Framework)
 	if _, twice := st.keys.Get([]byte(e.Key)); twice {
-		return errors.New("it is there twice")
+		return errTwice
 	}
 	tx.stores.Insert([]byte(e.Framework), st.with(e.Key, Entry{}, e.Entry))
 	return nil
 }
 
+var errTwice = errors.New("it is there twice")
+
 func enter[T any](tree *iradix.Txn[T], key []byte, v T) error {
 	if _, twice := tree.Insert(key, v); twice {
-		return errors.New("it is there twice")
+		return errTwice
 	}
 	return nil
 }

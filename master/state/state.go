@@ -5,6 +5,7 @@ import (
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
+	"github.com/ringmaster-project/ringmaster/master/state/trie"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -38,9 +39,9 @@ type State struct {
 	removed    *iradix.Tree[offers.FrameworkID] // removed and without living tasks, by Ended
 	busy       *iradix.Tree[int]                // number of living tasks by framework, never 0
 
-	tasks   *iradix.Tree[*Task]          // every task by framework and id
-	living  *iradix.Tree[*Task]          // by agent, framework and id
-	unacked *iradix.Tree[*Task]          // ended and not acknowledged, as living
+	tasks   *trie.Tree[Task]             // every task by framework and id
+	living  *trie.Tree[Task]             // by agent, framework and id
+	unacked *trie.Tree[Task]             // ended and not acknowledged, as living
 	history *iradix.Tree[offers.TaskRef] // ended and acknowledged, by Ended
 }
 
@@ -60,23 +61,21 @@ func New() *State {
 		agents: iradix.New[*Agent](), named: iradix.New[offers.AgentID](), gone: iradix.New[offers.AgentID](),
 		roles: iradix.New[*offers.RoleSettings](), stores: iradix.New[*store](),
 		frameworks: iradix.New[*Framework](), removed: iradix.New[offers.FrameworkID](), busy: iradix.New[int](),
-		tasks: iradix.New[*Task](), living: iradix.New[*Task](), unacked: iradix.New[*Task](),
+		tasks: trie.New(byFramework), living: trie.New(byAgent), unacked: trie.New(byAgent),
 		history: iradix.New[offers.TaskRef](),
 	}
 }
 
-// keySpace holds the longest key of a task by agent, so that a lookup builds
-// its key on the stack.
-const keySpace = 224
+// Tasks are kept under two keys.
 
-// Keys join their parts by a zero byte, which no id holds.
+func byFramework(t *Task) trie.Path { return pathOf(t.Ref()) }
 
-func taskKey(buf []byte, ref offers.TaskRef) []byte {
-	return append(append(append(buf, ref.Framework...), 0), ref.Task...)
-}
+func byAgent(t *Task) trie.Path { return pathOn(t.Agent, t.Ref()) }
 
-func agentTaskKey(buf []byte, agent offers.AgentID, ref offers.TaskRef) []byte {
-	return taskKey(append(append(buf, agent...), 0), ref)
+func pathOf(ref offers.TaskRef) trie.Path { return trie.Path{string(ref.Framework), string(ref.Task)} }
+
+func pathOn(agent offers.AgentID, ref offers.TaskRef) trie.Path {
+	return trie.Path{string(agent), string(ref.Framework), string(ref.Task)}
 }
 
 // sequenceKey sorts as its number.

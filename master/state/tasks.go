@@ -2,9 +2,9 @@ package state
 
 import (
 	"fmt"
+	"slices"
 
-	iradix "github.com/hashicorp/go-immutable-radix/v2"
-
+	"github.com/ringmaster-project/ringmaster/master/state/trie"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -16,21 +16,21 @@ func (tx *tx) launch(task *Task) Result {
 	if _, err := tx.framework(ref.Framework); err != nil {
 		return Result{Err: err}
 	}
-	key := taskKey(nil, ref)
-	old, known := tx.tasks.Get(key)
-	if known && !old.Acknowledged {
+	old := tx.tasks.Get(pathOf(ref))
+	if old != nil && !old.Acknowledged {
 		return refuse(offers.TaskIDInUse, "task %s is in use: it lives, or its end is not acknowledged", ref.Task)
 	}
 	a, ok := tx.agents.Get([]byte(task.Agent))
 	if !ok || a.State != offers.AgentActive {
 		return refuse(offers.OfferGone, "agent %.60q takes no tasks any more", task.Agent)
 	}
-	if known {
+	if old != nil {
 		tx.history.remove(old.Ended)
 	}
 	t := *task
 	t.Absences = a.Absences
 	t.Kill, t.End, t.Acknowledged, t.Ended, t.Restored, t.Doubtful = nil, nil, false, 0, false, false
+	tx.share(&t)
 	tx.replaceLiving(&t)
 	tx.count(ref.Framework, 1)
 	return Result{Value: &t}
@@ -38,8 +38,8 @@ func (tx *tx) launch(task *Task) Result {
 
 // replaceLiving enters the new record of a living task.
 func (tx *tx) replaceLiving(t *Task) {
-	tx.tasks.Insert(taskKey(nil, t.Ref()), t)
-	tx.living.Insert(agentTaskKey(nil, t.Agent, t.Ref()), t)
+	tx.tasks.Put(t)
+	tx.living.Put(t)
 }
 
 // count moves the number of living tasks of a framework.
@@ -57,8 +57,8 @@ func (tx *tx) endTask(c *EndTask) Result {
 	if !c.Status.State.Terminal() {
 		return refuse(offers.BadMessage, "task %.130s: state %.40q is not an end", c.Ref.Task, string(c.Status.State))
 	}
-	t, ok := tx.tasks.Get(taskKey(nil, c.Ref))
-	if !ok || t.End != nil {
+	t := tx.tasks.Get(pathOf(c.Ref))
+	if t == nil || t.End != nil {
 		return Result{}
 	}
 	if c.Status.Agent != "" && c.Status.Agent != t.Agent {
@@ -77,21 +77,21 @@ func (tx *tx) end(old *Task, status offers.Status) *Task {
 	}
 	t.End = &status
 	ref := t.Ref()
-	tx.living.Delete(agentTaskKey(nil, t.Agent, ref))
+	tx.living.Delete(byAgent(old))
 	f, _ := tx.frameworks.Get([]byte(t.Framework))
 	if t.Acknowledged = f.Removed; t.Acknowledged {
 		tx.history.add(t.Ended, ref)
 	} else {
-		tx.unacked.Insert(agentTaskKey(nil, t.Agent, ref), &t)
+		tx.unacked.Put(&t)
 	}
-	tx.tasks.Insert(taskKey(nil, ref), &t)
+	tx.tasks.Put(&t)
 	tx.count(t.Framework, -1)
 	return &t
 }
 
 func (tx *tx) acknowledge(c *Acknowledge) Result {
-	t, ok := tx.tasks.Get(taskKey(nil, c.Ref))
-	if ok && t.End != nil && !t.Acknowledged && (c.UpdateID == "" || c.UpdateID == t.End.UpdateID) {
+	t := tx.tasks.Get(pathOf(c.Ref))
+	if t != nil && t.End != nil && !t.Acknowledged && (c.UpdateID == "" || c.UpdateID == t.End.UpdateID) {
 		tx.retire(t)
 	}
 	return Result{}
@@ -101,18 +101,17 @@ func (tx *tx) acknowledge(c *Acknowledge) Result {
 func (tx *tx) retire(old *Task) {
 	t := *old
 	t.Acknowledged = true
-	ref := t.Ref()
-	tx.tasks.Insert(taskKey(nil, ref), &t)
-	tx.unacked.Delete(agentTaskKey(nil, t.Agent, ref))
-	tx.history.add(t.Ended, ref)
+	tx.tasks.Put(&t)
+	tx.unacked.Delete(byAgent(old))
+	tx.history.add(t.Ended, t.Ref())
 }
 
 func (tx *tx) killTask(c *KillTask) Result {
 	if c.Order.Grace != nil && *c.Order.Grace < 0 {
 		return refuse(offers.BadMessage, "grace %s is negative", *c.Order.Grace)
 	}
-	old, ok := tx.tasks.Get(taskKey(nil, c.Ref))
-	if !ok || old.End != nil {
+	old := tx.tasks.Get(pathOf(c.Ref))
+	if old == nil || old.End != nil {
 		return Result{}
 	}
 	order := c.Order
@@ -140,12 +139,9 @@ func grace(order *KillOrder, t *Task) offers.Duration {
 	}
 }
 
-// collect returns what is below the prefix of an id, so that the tree may
-// change while the caller goes through it.
-func collect[T any, ID ~string](tree *iradix.Txn[T], id ID) []T {
-	var out []T
-	for v := range values(tree.Root(), append([]byte(id), 0)) {
-		out = append(out, v)
-	}
+// collect returns the tasks of an agent or a framework, so that the tree may
+// change while the caller goes through them.
+func collect[ID ~string](tree *trie.Txn[Task], id ID) []*Task {
+	out := slices.Collect(tree.Below(trie.Path{string(id)}))
 	return out
 }

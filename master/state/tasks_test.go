@@ -1,9 +1,11 @@
 package state
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -146,4 +148,61 @@ func TestAgentsAndFrameworksAreForgotten(t *testing.T) {
 	l.do(end("f00001-c0de", "t", offers.Killed))
 	equal(t, "its end came last", l.s.Forgotten("f00001-c0de"), false)
 	equal(t, "the oldest goes", l.s.Forgotten("f00003-c0de"), true)
+}
+
+// TestTasksFromAnywhere: whoever goes on with any task, known or not, gets all
+// from there and nothing else.
+func TestTasksFromAnywhere(t *testing.T) {
+	l := newLab(t)
+	a, f, g := l.agent("a"), l.framework("f"), l.framework("g")
+	for _, id := range []offers.TaskID{"b", "t1", "t10", "t2", "t2.x"} {
+		l.do(launch(f, id, a.ID))
+		l.do(launch(g, id, a.ID))
+	}
+	all := names(l.s.Tasks())
+	for _, from := range []offers.TaskRef{{}, ref(f, ""), ref(f, "a"), ref(f, "t10"), ref(f, "t11"), ref(f, "z"), ref(g, ""), ref(g, "t2.y"), ref("zzz", "")} {
+		var want []string
+		for _, name := range all {
+			if name >= from.String() || from == (offers.TaskRef{}) {
+				want = append(want, name)
+			}
+		}
+		equalList(t, "from "+from.String(), names(l.s.TasksFrom(from)), want...)
+	}
+}
+
+// TestTasksShare: what the tasks of a job have in common is in memory once,
+// also after a snapshot was read, and nothing else is.
+func TestTasksShare(t *testing.T) {
+	l := newLab(t)
+	f := l.do(Command{RegisterFramework: &RegisterFramework{Name: "f", Role: "eng", User: "ada"}}).Value.(*Framework)
+	a := l.do(Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{Name: "a"}}}).Value.(*Agent)
+	of := func(id offers.TaskID, env string) Command {
+		c := launch(f.ID, id, a.ID)
+		c.Launch.Task.Role, c.Launch.Task.User, c.Launch.Task.Demand = "eng", "ada", "d1"
+		c.Launch.Task.Spec.Command = &offers.Command{Argv: []string{"sleep", "1"}, Env: map[string]string{"A": env}}
+		return c
+	}
+	entry, err := Encode([]Command{of("t1", "1"), of("t2", "1"), of("t3", "2")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch, err := Decode(entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := l.s.Apply(batch)
+	read, err := Read(bytes.NewReader(snapshot(t, s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*State{s, read} {
+		t1, t2, t3 := s.Task(ref(f.ID, "t1")), s.Task(ref(f.ID, "t2")), s.Task(ref(f.ID, "t3"))
+		if t1.Spec.Command != t2.Spec.Command || t1.Spec.Command == t3.Spec.Command || t3.Spec.Command.Env["A"] != "2" {
+			t.Errorf("the commands are %p, %p and %p", t1.Spec.Command, t2.Spec.Command, t3.Spec.Command)
+		}
+		if unsafe.StringData(string(t1.Demand)) != unsafe.StringData(string(t3.Demand)) || unsafe.StringData(string(t1.Agent)) != unsafe.StringData(string(s.Agent(a.ID).ID)) {
+			t.Error("equal texts are there more than once")
+		}
+	}
 }
