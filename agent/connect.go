@@ -62,15 +62,7 @@ func (a *Agent) converse(ctx context.Context, link wire.Link) bool {
 		if err != nil {
 			break
 		}
-		m, env, err := wire.Decode(wire.ToAgent, frame)
-		if errors.Is(err, &offers.Error{Code: offers.UnknownType}) {
-			continue
-		}
-		if err != nil {
-			a.log.Warn("a message of the master can't be read and is ignored", "type", env.Type, "error", err)
-			continue
-		}
-		if !a.post(func() { a.receive(link, m) }) {
+		if !a.heard(link, frame) {
 			break
 		}
 	}
@@ -87,6 +79,27 @@ func (a *Agent) converse(ctx context.Context, link wire.Link) bool {
 	case <-a.stopped:
 		return false
 	}
+}
+
+// heard hands the messages of a frame to the loop. It reports false when that
+// has ended.
+func (a *Agent) heard(link wire.Link, frame []byte) bool {
+	for more := true; more; more = len(frame) > 0 {
+		var one []byte
+		one, frame = link.Form().Cut(frame)
+		m, env, err := link.Form().Decode(wire.ToAgent, one)
+		if errors.Is(err, &offers.Error{Code: offers.UnknownType}) {
+			continue
+		}
+		if err != nil {
+			a.log.Warn("a message of the master can't be read and is ignored", "type", env.Type, "error", err)
+			continue
+		}
+		if !a.post(func() { a.receive(link, m) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // connected begins with a master.

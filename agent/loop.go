@@ -242,7 +242,7 @@ func (a *Agent) send(m wire.Message) {
 	if a.session == nil {
 		return
 	}
-	frame, err := wire.Encode(m, "")
+	frame, err := a.session.link.Form().Encode(m, "")
 	if err != nil {
 		a.log.Error("a message can't be written", "error", err)
 		return

@@ -114,7 +114,7 @@ func (c Config) dial(ctx context.Context, at string) (wire.Link, error) {
 	if c.Door.ClientTLS() != nil && u.Scheme != "wss" {
 		return nil, fmt.Errorf("dial %s: TLS is configured and this master does not speak it", at)
 	}
-	conn, err := wire.Dial(ctx, at, wire.FrameworkProtocol, c.Door.Header(), c.Door.ClientTLS(), wire.Options{Queue: sendQueue})
+	conn, err := wire.Dial(ctx, at, wire.FrameworkProtocol, c.Door.Header(), c.Door.ClientTLS(), wire.Options{Queue: sendQueue, Compact: true})
 	if err != nil {
 		return nil, err
 	}

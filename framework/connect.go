@@ -133,7 +133,7 @@ func (c *Client) stop() {
 func (c *Client) serve(ctx context.Context, link wire.Link) (registered bool, err error) {
 	c.mu.Lock()
 	c.link = link
-	c.session.Connected(time.Now())
+	c.session.Connected(time.Now(), link.Form())
 	c.flush()
 	c.mu.Unlock()
 

@@ -417,6 +417,7 @@ func TestLargeTurnsAreCutIntoEntries(t *testing.T) {
 type fullLink struct{ wire.Link }
 
 func (fullLink) Send([]byte) error { return wire.ErrSlow }
+func (fullLink) Form() wire.Form   { return wire.JSON }
 
 // counted is a message that counts how often it was written out.
 type counted struct{ times *int }

@@ -23,6 +23,9 @@ type session struct {
 	kind      string // in the metrics
 
 	cut atomic.Bool // the link takes nothing any more
+
+	// Owned by the reading goroutine.
+	gathered []func(*lead.Core) // of the frame that is read
 }
 
 var _ lead.Peer = (*session)(nil)
@@ -33,7 +36,7 @@ func (s *session) Send(m wire.Message, requestID string) {
 	if s.cut.Load() { // don't write out, in the loop, what nobody will read
 		return
 	}
-	frame, err := wire.Encode(m, requestID)
+	frame, err := s.link.Form().Encode(m, requestID)
 	if err != nil {
 		s.loop.logger.Error("a message could not be written", "type", m.Type(), "error", err)
 		return
@@ -72,21 +75,57 @@ func (s *session) refuse(err error, requestID string) {
 // read reads messages until the link ends. handle is called for each one that
 // could be read and may pass; it reports false to end the session.
 func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, string) bool) {
+	form := s.link.Form()
 	for {
 		frame, err := s.link.Receive()
 		if err != nil {
 			return
 		}
-		m, env, err := wire.Decode(vocabulary, frame)
-		if err == nil {
-			err = s.loop.config.door.Admit(s.principal, s.prefix+door.Action(env.Type), "")
+		for more := true; more; more = len(frame) > 0 {
+			var one []byte
+			one, frame = form.Cut(frame)
+			m, env, err := form.Decode(vocabulary, one)
+			if err == nil {
+				err = s.loop.config.door.Admit(s.principal, s.prefix+door.Action(env.Type), "")
+			}
+			if err != nil {
+				s.refuse(err, env.RequestID)
+			} else if !handle(m, env.RequestID) {
+				return
+			}
 		}
-		if err != nil {
-			s.refuse(err, env.RequestID)
-		} else if !handle(m, env.RequestID) {
+		if !s.enterGathered() {
 			return
 		}
 	}
+}
+
+// gatherings bounds what enters the core as one input.
+const gatherings = 64
+
+// gather hands work to the core, at the latest with the end of the frame that
+// is read: many messages of one frame are one input. It reports false when the
+// loop has ended.
+func (s *session) gather(work func(*lead.Core)) bool {
+	s.gathered = append(s.gathered, work)
+	return len(s.gathered) < gatherings || s.enterGathered()
+}
+
+// enterGathered hands over what was gathered.
+func (s *session) enterGathered() bool {
+	all := s.gathered
+	s.gathered = nil
+	switch len(all) {
+	case 0:
+		return true
+	case 1:
+		return s.enter(all[0], func() {})
+	}
+	return s.enter(func(core *lead.Core) {
+		for _, work := range all {
+			work(core)
+		}
+	}, func() {})
 }
 
 // enter hands work to the core; where this master does not lead any more the
@@ -118,27 +157,26 @@ func (l *loop) serveFramework(link wire.Link, v visitor) {
 	var beats sync.WaitGroup
 	beats.Go(func() { s.beat(done) })
 	s.read(wire.FromFramework, func(msg wire.Message, request string) bool {
-		if lead.ReadsState(msg) {
+		_, registers := msg.(*wire.Register)
+		reads := lead.ReadsState(msg)
+		if (registers || reads) && !s.enterGathered() {
+			return false
+		}
+		if reads {
 			if err := l.replica.VerifyLeader(); err != nil {
 				s.refuse(err, request)
 				return true
 			}
 		}
 		work := f.Prepare(msg, request)
-		_, registers := msg.(*wire.Register)
-		if registers {
-			select { // what was left from a register that nobody waited for
-			case <-settled:
-			default:
-			}
+		if !registers {
+			return s.gather(func(core *lead.Core) { core.Handle(f, work) })
 		}
-		if !s.enter(func(core *lead.Core) { core.Handle(f, work) }, settle) {
-			return false
+		select { // what was left from a register that nobody waited for
+		case <-settled:
+		default:
 		}
-		if registers {
-			return s.await(settled)
-		}
-		return true
+		return s.enter(func(core *lead.Core) { core.Handle(f, work) }, settle) && s.await(settled)
 	})
 	s.enter(func(core *lead.Core) { core.FrameworkEnded(f) }, func() {})
 	link.Close("the connection ended")
@@ -182,7 +220,7 @@ func (l *loop) serveAgent(link wire.Link, v visitor) {
 		if _, beat := msg.(*wire.Heartbeat); beat {
 			return true
 		}
-		return s.enter(func(core *lead.Core) { core.HandleAgent(a, msg, request) }, func() {})
+		return s.gather(func(core *lead.Core) { core.HandleAgent(a, msg, request) })
 	})
 	s.enter(func(core *lead.Core) { core.AgentEnded(a, heard) }, func() {})
 	link.Close("the connection ended")

@@ -132,6 +132,15 @@ func FormatSize(bytes int64) string {
 	return strconv.FormatInt(bytes/best.factor, 10) + best.suffix
 }
 
+// FormatKind writes an amount of a kind as messages have it: cpus in cores, all
+// else as integers.
+func FormatKind(kind string, n int64) string {
+	if kind == CPUs.String() {
+		return FormatCPUs(n)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
 // FormatCPUs writes thousandths of a core as cores, "1.5".
 func FormatCPUs(milli int64) string {
 	sign := ""

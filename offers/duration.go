@@ -32,6 +32,14 @@ func ParseDuration(text string) (Duration, error) {
 	return Duration(d), nil
 }
 
+// Validate refuses what ParseDuration does.
+func (d Duration) Validate() error {
+	if d < 0 || d > Duration(maxSeconds*time.Second) {
+		return fmt.Errorf("the duration %v is negative or longer than a hundred years", d)
+	}
+	return nil
+}
+
 const maxSeconds = 100 * 365 * 24 * 3600
 
 // Std returns the span as the standard library's type.

@@ -139,6 +139,15 @@ func (a DeviceAsk) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
+// UnmarshalJSON reads what is asked of one class, as [Resources] has it.
+func (a *DeviceAsk) UnmarshalJSON(data []byte) error {
+	ask, err := askJSON(data)
+	if err == nil {
+		*a = ask
+	}
+	return err
+}
+
 // MarshalJSON writes the amounts, a kind of nothing left out.
 func (a Amounts) MarshalJSON() ([]byte, error) {
 	return marshalKinds(Resources{Amounts: a}, 0, nil, nil)
@@ -180,18 +189,29 @@ func (g *Grant) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("device grant: %w", err)
 	}
-	if in.Index < 0 || in.Index >= MaxDevices || in.Memory < 0 || in.Memory > MaxAmount {
-		return fmt.Errorf("device grant: index %d or memory %d is out of range", in.Index, in.Memory)
+	out := Grant{ID: in.ID, Index: in.Index, Memory: in.Memory}
+	if in.Share != "" {
+		share, err := exact(string(in.Share), string(in.Share), FullShare, "finer than a thousandth")
+		if err != nil {
+			return fmt.Errorf("device grant: share %s is out of range", in.Share)
+		}
+		out.Share = share
 	}
-	*g = Grant{ID: in.ID, Index: in.Index, Memory: in.Memory}
-	if in.Share == "" {
-		return nil
+	if err := out.Validate(); err != nil {
+		return err
 	}
-	share, err := exact(string(in.Share), string(in.Share), FullShare, "finer than a thousandth")
-	if err != nil || share > FullShare {
-		return fmt.Errorf("device grant: share %s is out of range", in.Share)
+	*g = out
+	return nil
+}
+
+// Validate refuses what no device has.
+func (g *Grant) Validate() error {
+	if g.Index < 0 || g.Index >= MaxDevices || g.Memory < 0 || g.Memory > MaxAmount {
+		return fmt.Errorf("device grant: index %d or memory %d is out of range", g.Index, g.Memory)
 	}
-	g.Share = share
+	if g.Share < 0 || g.Share > FullShare {
+		return fmt.Errorf("device grant: share %s is out of range", FormatCPUs(g.Share))
+	}
 	return nil
 }
 

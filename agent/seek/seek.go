@@ -21,8 +21,10 @@ const (
 	maxRedirects = 4
 	dialPatience = 3 * time.Second // for one address: a master that is stopped says nothing
 	// masterSilence is after how long without a sign of life the leader is
-	// left, for one that was stopped or cut off; pings go every 5 s.
+	// left, for one that was stopped or cut off. Its answers to pings are most of
+	// what idle agents hear, and they are most of what an idle leader has to do.
 	masterSilence = 15 * time.Second
+	masterPing    = 6 * time.Second
 )
 
 // Seeker knows the masters of one agent. All fields are needed.
@@ -100,5 +102,5 @@ func (s *Seeker) reach(ctx context.Context, master string) (*wire.Conn, error) {
 func (s *Seeker) dial(ctx context.Context, url string) (*wire.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialPatience)
 	defer cancel()
-	return wire.Dial(ctx, url, wire.AgentProtocol, s.Door.Header(), s.Door.ClientTLS(), wire.Options{Silence: masterSilence})
+	return wire.Dial(ctx, url, wire.AgentProtocol, s.Door.Header(), s.Door.ClientTLS(), wire.Options{Silence: masterSilence, Ping: masterPing, Compact: true})
 }

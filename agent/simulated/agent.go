@@ -23,7 +23,6 @@ type agent struct {
 
 	machine *tasks.Machine
 	session *session // nil while no master listens
-	known   bool     // it has been registered
 
 	// What runs, and in the order of their starts, which is that of their
 	// ends, when it ends; what ended before its time stays there until then.
@@ -68,20 +67,33 @@ func (a *agent) converse(ctx context.Context, link wire.Link) bool {
 		if err != nil {
 			break
 		}
-		m, _, err := wire.Decode(wire.ToAgent, frame)
-		if errors.Is(err, &offers.Error{Code: offers.UnknownType}) {
-			continue
-		}
-		if err != nil {
-			a.fleet.config.Logger.Warn("a message of the master can't be read and is ignored", "agent", a.self.Name, "error", err)
-			continue
-		}
-		a.post(func(now time.Time) { a.receive(link, m, now) })
+		said := a.read(link.Form(), frame)
+		a.post(func(now time.Time) {
+			for _, m := range said {
+				a.receive(link, m, now)
+			}
+		})
 	}
 	link.Close("the connection ended")
 	registered := make(chan bool, 1)
 	a.post(func(time.Time) { registered <- a.disconnected(link) })
 	return <-registered
+}
+
+// read returns the messages of a frame that can be read.
+func (a *agent) read(form wire.Form, frame []byte) (said []wire.Message) {
+	for more := true; more; more = len(frame) > 0 {
+		var one []byte
+		one, frame = form.Cut(frame)
+		m, _, err := form.Decode(wire.ToAgent, one)
+		switch {
+		case err == nil:
+			said = append(said, m)
+		case !errors.Is(err, &offers.Error{Code: offers.UnknownType}):
+			a.fleet.config.Logger.Warn("a message of the master can't be read and is ignored", "agent", a.self.Name, "error", err)
+		}
+	}
+	return said
 }
 
 func (a *agent) connected(link wire.Link, now time.Time) {
@@ -99,6 +111,9 @@ func (a *agent) disconnected(link wire.Link) bool {
 	}
 	a.session = nil
 	a.machine.Disconnected()
+	if s.registered {
+		a.fleet.left()
+	}
 	return s.registered
 }
 
@@ -132,12 +147,11 @@ func (a *agent) registered(s *session, m *wire.AgentRegistered, now time.Time) e
 		s.link.End("the term is over") // the connector notices, closes it and goes on
 		return err
 	}
-	s.registered, s.interval = true, max(m.Heartbeat.Std(), time.Second)
-	s.next = now.Add(s.interval)
-	if !a.known {
-		a.known = true
+	if !s.registered {
 		a.fleet.arrived()
 	}
+	s.registered, s.interval = true, max(m.Heartbeat.Std(), time.Second)
+	s.next = now.Add(s.interval)
 	return nil
 }
 
@@ -257,7 +271,7 @@ func (a *agent) send(m wire.Message) {
 	if a.session == nil {
 		return
 	}
-	frame, err := wire.Encode(m, "")
+	frame, err := a.session.link.Form().Encode(m, "")
 	if err != nil {
 		a.fleet.config.Logger.Error("a message can't be written", "agent", a.self.Name, "error", err)
 		return

@@ -45,8 +45,8 @@ type Fleet struct {
 	shards []*shard
 	agents []*agent
 
-	ready   chan struct{} // closed when every agent has been registered
-	missing atomic.Int64  // agents that never were
+	ready   chan struct{} // holds one value at most: every agent is registered
+	missing atomic.Int64  // agents that are not
 	counts  counts
 }
 
@@ -71,7 +71,7 @@ func Open(c Config) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{config: c, ready: make(chan struct{})}
+	f := &Fleet{config: c, ready: make(chan struct{}, 1)}
 	f.missing.Store(int64(c.Count))
 	for range min(c.Count, runtime.GOMAXPROCS(0)) {
 		f.shards = append(f.shards, newShard())
@@ -87,7 +87,8 @@ func Open(c Config) (*Fleet, error) {
 	return f, nil
 }
 
-// Registered is closed when the masters have taken every agent once.
+// Registered receives a value each time that the masters have taken every
+// agent, at first and when connections were lost.
 func (f *Fleet) Registered() <-chan struct{} { return f.ready }
 
 // Counts returns how many tasks have been started and how many have ended.
@@ -118,9 +119,16 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return nil
 }
 
-// arrived counts an agent that was registered for the first time.
+// arrived counts an agent that is registered.
 func (f *Fleet) arrived() {
-	if f.missing.Add(-1) == 0 {
-		close(f.ready)
+	if f.missing.Add(-1) > 0 {
+		return
+	}
+	select {
+	case f.ready <- struct{}{}:
+	default: // nobody has looked since the last time
 	}
 }
+
+// left counts an agent that was registered and lost its connection.
+func (f *Fleet) left() { f.missing.Add(1) }

@@ -280,6 +280,23 @@ func TestAgentThatWasGivenUpBeginsAnew(t *testing.T) {
 	}
 }
 
+// TestAllAreBack: who waits for the fleet hears of each time that it is whole.
+func TestAllAreBack(t *testing.T) {
+	m := newMaster(t)
+	f := run(t, m, 1, time.Hour)
+	l := m.welcome("a1", 1)
+	<-f.Registered()
+	l.Close("the master dies")
+	next := m.next()
+	select {
+	case <-f.Registered():
+		t.Error("it is whole before the agent is registered again")
+	default:
+	}
+	next.say(&wire.AgentRegistered{AgentID: "a1", Master: wire.MasterInfo{Term: 2}, Heartbeat: offers.Duration(time.Hour)})
+	<-f.Registered()
+}
+
 func TestBadConfigIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*simulated.Config){
 		"count":     func(c *simulated.Config) { c.Count = 0 },

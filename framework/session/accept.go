@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -63,14 +62,14 @@ func (s *Session) Accept(ids []offers.OfferID, tasks []offers.Task, refuse *offe
 	}
 	m := wire.Accept{OfferIDs: ids, Refuse: refuse}
 	for i := range tasks {
-		raw, err := json.Marshal(&tasks[i])
+		raw, err := s.form.Item(&tasks[i])
 		if err != nil {
 			return offers.Errorf(offers.BadTask, "task %s: %s", tasks[i].ID, err)
 		}
 		m.Tasks = append(m.Tasks, raw)
 	}
 	request := numbered("accept", s.number())
-	frame, err := wire.Encode(&m, request)
+	frame, err := s.form.Encode(&m, request)
 	if err != nil {
 		return offers.Errorf(offers.BadMessage, "%s", err)
 	}

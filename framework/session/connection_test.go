@@ -80,7 +80,7 @@ func TestSilentMasterIsLeft(t *testing.T) {
 	}
 
 	s = &script{t, session.New(wire.FrameworkInfo{Name: "test"}, "c")}
-	s.Connected(after(0))
+	s.Connected(after(0), wire.JSON)
 	s.Frame(after(9*time.Second), []byte(`{"type":"heartbeat"}`))
 	if hangup(s, 10*time.Second) || !hangup(s, 10*time.Second+1) {
 		t.Error("not left after 10 s without an answer and no less")

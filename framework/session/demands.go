@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -157,7 +156,7 @@ func (s *Session) sendDemands(ds []offers.Demand) {
 		part, size = wire.DemandMessage{}, 0
 	}
 	for i := range ds {
-		raw, err := json.Marshal(&ds[i])
+		raw, err := s.form.Item(&ds[i])
 		if err != nil {
 			s.show(Refused{Err: offers.Errorf(offers.BadDemand, "%s", err), Request: "demand", Demand: ds[i].ID})
 			continue

@@ -25,9 +25,10 @@ type Session struct {
 	attempt wire.Attempt       // the last connection
 	term    uint64             // the highest that registered us
 
-	linked    bool // there is a connection
-	live      bool // it has registered us
-	before    bool // one has, ever
+	form      wire.Form // of the last connection
+	linked    bool      // there is a connection
+	live      bool      // it has registered us
+	before    bool      // one has, ever
 	heard     time.Time
 	heartbeat time.Duration
 
@@ -85,8 +86,10 @@ func (s *Session) Take() Output {
 	return out
 }
 
-// Connected begins a connection: it registers.
-func (s *Session) Connected(now time.Time) {
+// Connected begins a connection, on which messages are written in form: it
+// registers.
+func (s *Session) Connected(now time.Time, form wire.Form) {
+	s.form = form
 	s.linked, s.live, s.heard, s.heartbeat = true, false, now, 0
 	s.attempt.Number++
 	attempt := s.attempt
@@ -136,7 +139,16 @@ func (s *Session) Frame(now time.Time, frame []byte) {
 	if s.live { // before that only the answer to register counts, no heartbeat
 		s.heard = now
 	}
-	m, env, err := wire.Decode(wire.ToFramework, frame)
+	for more := true; more; more = len(frame) > 0 {
+		var one []byte
+		one, frame = s.form.Cut(frame)
+		s.said(now, one)
+	}
+}
+
+// said takes one message of a frame.
+func (s *Session) said(now time.Time, message []byte) {
+	m, env, err := s.form.Decode(wire.ToFramework, message)
 	if err != nil {
 		var bad *offers.Error
 		if errors.As(err, &bad) && bad.Code != offers.UnknownType {
@@ -313,7 +325,7 @@ func (s *Session) sendLive(m wire.Message, request string) {
 // send queues a message. One that can't be encoded holds a malformed
 // json.RawMessage of the caller, who is told so.
 func (s *Session) send(m wire.Message, request string) {
-	frame, err := wire.Encode(m, request)
+	frame, err := s.form.Encode(m, request)
 	if err != nil {
 		s.show(Refused{Err: offers.Errorf(offers.BadMessage, "%s", err), Request: m.Type()})
 		return

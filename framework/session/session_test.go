@@ -28,7 +28,7 @@ func start(tb testing.TB) *script {
 }
 
 func (s *script) connect(term uint64) {
-	s.Connected(time.Time{})
+	s.Connected(time.Time{}, wire.JSON)
 	s.frame(fmt.Sprintf(`{"type":"registered","framework_id":"f1","master":{"term":%d},"heartbeat":"1s"}`, term))
 }
 

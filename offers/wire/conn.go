@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,8 @@ type Link interface {
 	// End begins what Close does and does not wait, for callers that must not;
 	// somebody calls Close all the same.
 	End(reason string)
+	// Form is how the two ends write messages. It does not change.
+	Form() Form
 }
 
 // Why a link does not send.
@@ -50,6 +53,7 @@ type Options struct {
 	Ping    time.Duration // how often a websocket ping is sent, unless the other end was heard just before; 0 means 5 s, or a third of Silence
 	Silence time.Duration // after so long without a frame or pong Receive fails; 0 means 30 s
 	Binary  bool          // what is sent is no text
+	Compact bool          // messages are written in [Binary] form if the other end would have it so, too
 }
 
 func (o Options) filled() Options {
@@ -85,6 +89,7 @@ type Conn struct {
 	ws    *websocket.Conn
 	below *cork // of ws, handled by the writer
 	opts  Options
+	form  Form
 	out   *backlog
 	last  atomic.Int64 // when the other end was heard, in nanoseconds of the clock since born
 	born  time.Time
@@ -106,7 +111,7 @@ func Upgrade(w http.ResponseWriter, r *http.Request, protocol string, opts Optio
 		ReadBufferSize:   4096,
 		WriteBufferSize:  4096,
 		WriteBufferPool:  &writeBuffers,
-		Subprotocols:     []string{protocol},
+		Subprotocols:     spoken(protocol, opts),
 		CheckOrigin:      func(*http.Request) bool { return true },
 	}
 	below := &corking{ResponseWriter: w}
@@ -114,7 +119,15 @@ func Upgrade(w http.ResponseWriter, r *http.Request, protocol string, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("upgrade to %s: %w", protocol, err)
 	}
-	return newConn(ws, below.cork, opts), nil
+	return newConn(ws, below.cork, protocol, opts), nil
+}
+
+// spoken are the names of a protocol's forms, the best one first.
+func spoken(protocol string, opts Options) []string {
+	if compact := BinaryProtocol(protocol); opts.Compact && compact != "" {
+		return []string{compact, protocol}
+	}
+	return []string{protocol}
 }
 
 var writeBuffers sync.Pool
@@ -148,7 +161,7 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 		ReadBufferSize:   4096,
 		WriteBufferSize:  4096,
 		WriteBufferPool:  &writeBuffers,
-		Subprotocols:     []string{protocol},
+		Subprotocols:     spoken(protocol, opts),
 		TLSClientConfig:  conf,
 	}
 	ws, resp, err := d.DialContext(ctx, url, header)
@@ -165,11 +178,11 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 		}
 		return nil, fmt.Errorf("dial %s: %w", url, err)
 	}
-	if ws.Subprotocol() != protocol {
+	if !slices.Contains(d.Subprotocols, ws.Subprotocol()) {
 		_ = ws.Close()
 		return nil, fmt.Errorf("dial %s: who answers does not speak %s", url, protocol)
 	}
-	return newConn(ws, below, opts), nil
+	return newConn(ws, below, protocol, opts), nil
 }
 
 // reasonIn reads the error out of a refusal, of which the library keeps the
@@ -193,8 +206,11 @@ func reasonIn(body io.Reader) string {
 	return ""
 }
 
-func newConn(ws *websocket.Conn, below *cork, opts Options) *Conn {
+func newConn(ws *websocket.Conn, below *cork, protocol string, opts Options) *Conn {
 	c := &Conn{ws: ws, below: below, born: time.Now(), opts: opts.filled(), stop: make(chan struct{}), ended: make(chan struct{})}
+	if ws.Subprotocol() != protocol && ws.Subprotocol() != "" {
+		c.form, c.opts.Binary = Binary, true
+	}
 	c.out = newBacklog(c.opts)
 	ws.SetReadLimit(c.opts.Message)
 	_ = ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
@@ -216,6 +232,9 @@ func (c *Conn) heard() {
 
 // quiet returns for how long nothing was heard, give or take a 64th of Silence.
 func (c *Conn) quiet() time.Duration { return time.Since(c.born) - time.Duration(c.last.Load()) }
+
+// Form implements [Link].
+func (c *Conn) Form() Form { return c.form }
 
 // Send implements [Link].
 func (c *Conn) Send(frame []byte) error {
@@ -346,6 +365,9 @@ func (c *Conn) putAll() bool {
 	if !more {
 		return c.put(frame, deadline)
 	}
+	if c.form == Binary {
+		return c.putJoined(frame, next, deadline)
+	}
 	c.below.push()
 	good := c.put(frame, deadline)
 	for n := 1; good && more; n++ {
@@ -356,6 +378,37 @@ func (c *Conn) putAll() bool {
 		next, more = c.out.pop()
 	}
 	return c.below.pull() == nil && good
+}
+
+// putJoined writes two frames and what is queued behind them, many in one.
+func (c *Conn) putJoined(frame, next []byte, deadline time.Time) bool {
+	room := frames.Get().(*bytes.Buffer)
+	defer frames.Put(room)
+	room.Reset()
+	add := func(one []byte) bool {
+		good := true
+		if room.Len() > 0 && room.Len()+len(one) > corked {
+			good = c.put(room.Bytes(), deadline)
+			room.Reset()
+		}
+		if len(one) > corked {
+			return good && c.put(one, deadline)
+		}
+		room.Write(one)
+		return good
+	}
+	good := add(frame) && add(next)
+	for n, more := 2, true; good; n++ {
+		if n == turn {
+			c.out.again()
+			break
+		}
+		if next, more = c.out.pop(); !more {
+			break
+		}
+		good = add(next)
+	}
+	return good && (room.Len() == 0 || c.put(room.Bytes(), deadline))
 }
 
 func (c *Conn) put(frame []byte, deadline time.Time) bool {

@@ -7,6 +7,7 @@ type pipeEnd struct {
 	shared *pipeState
 	in     *backlog
 	out    *backlog
+	form   Form
 }
 
 type pipeState struct {
@@ -22,8 +23,15 @@ func Pipe(opts Options) (Link, Link) {
 	opts = opts.filled()
 	a, b := newBacklog(opts), newBacklog(opts)
 	s := &pipeState{closed: make(chan struct{})}
-	return &pipeEnd{shared: s, in: a, out: b}, &pipeEnd{shared: s, in: b, out: a}
+	form := JSON
+	if opts.Compact {
+		form = Binary
+	}
+	return &pipeEnd{shared: s, in: a, out: b, form: form}, &pipeEnd{shared: s, in: b, out: a, form: form}
 }
+
+// Form implements [Link].
+func (p *pipeEnd) Form() Form { return p.form }
 
 // Send implements [Link].
 func (p *pipeEnd) Send(frame []byte) error {

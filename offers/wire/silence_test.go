@@ -185,3 +185,27 @@ func TestNoPingToWhoWasJustHeard(t *testing.T) {
 		ws.Close()
 	})
 }
+
+// A connection that has said why it ends takes, for a moment, what the other end
+// had under way: it would be reset otherwise, and why it ended could be lost.
+func TestLingers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, ws := inMemory(t, Options{})
+		c.End("enough")
+		_, _, err := ws.ReadMessage()
+		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Text != "enough" {
+			t.Fatalf("the end came as %v", err)
+		}
+		for range 3 {
+			if _, err := ws.NetConn().Write(make([]byte, 10_000)); err != nil {
+				t.Errorf("what was under way: %v", err)
+			}
+		}
+		start := time.Now()
+		c.Close("again") // the other end stays silent
+		if took := time.Since(start); took != lingerTimeout {
+			t.Errorf("it lingered for %v", took)
+		}
+		ws.Close()
+	})
+}

@@ -81,7 +81,7 @@ type kept struct {
 	at      *talk
 	toAgent bool
 	term    uint64
-	ref     offers.TaskRef
+	refs    []offers.TaskRef
 }
 
 var _ lead.Peer = (*talk)(nil)
@@ -185,7 +185,7 @@ func (c *conversation) connect() {
 		l := &talk{c: c, open: true}
 		l.framework = lead.NewFramework(l, 0, func() { l.awaiting = false })
 		c.framework = l
-		c.session.Connected(c.now)
+		c.session.Connected(c.now, wire.JSON)
 		c.flush()
 	}
 	if c.agent == nil {
@@ -306,10 +306,14 @@ func (c *conversation) obey(frame []byte) {
 		c.agent.known = true
 	case *wire.Launch:
 		_ = c.machine.Launch(m, c.now) // of an old term it is ignored
-		c.kept = append(c.kept, kept{frame, nil, true, m.Term, offers.TaskRef{Framework: m.Tasks[0].Framework, Task: m.Tasks[0].Task.ID}})
+		again := kept{frame: frame, toAgent: true, term: m.Term}
+		for _, t := range m.Tasks {
+			again.refs = append(again.refs, offers.TaskRef{Framework: t.Framework, Task: t.Task.ID})
+		}
+		c.kept = append(c.kept, again)
 	case *wire.KillTask:
 		_ = c.machine.Kill(m, c.now)
-		c.kept = append(c.kept, kept{frame, nil, true, m.Term, m.TaskRef})
+		c.kept = append(c.kept, kept{frame, nil, true, m.Term, []offers.TaskRef{m.TaskRef}})
 	case *wire.AcknowledgeStatus:
 		c.machine.Acknowledge(m.Acknowledged, c.now)
 	case *wire.ErrorMessage:
@@ -328,7 +332,11 @@ func (c *conversation) again(t *rapid.T) {
 	case k.toAgent:
 		// The leader launches again what an agent did not list; nobody launches
 		// what it has forgotten.
-		if _, known := c.machine.Progress(k.ref); known || k.term < c.machine.Meta().Term {
+		forgotten := slices.ContainsFunc(k.refs, func(ref offers.TaskRef) bool {
+			_, known := c.machine.Progress(ref)
+			return !known
+		})
+		if !forgotten || k.term < c.machine.Meta().Term {
 			c.obey(k.frame)
 		}
 	case k.at.open && !k.at.awaiting:

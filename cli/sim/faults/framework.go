@@ -154,7 +154,7 @@ func (f *framework) connect() {
 		}
 	}
 	c.ended = func(reason string) { f.lost(c, reason) }
-	f.session.Connected(f.time())
+	f.session.Connected(f.time(), wire.JSON)
 	f.flush()
 }
 
