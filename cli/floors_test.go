@@ -25,6 +25,7 @@ const helper = "agent/discovery/nvidia/helper"
 // longest prefix of a package's path counts.
 var floors = map[string]float64{
 	"offers":            0,
+	"offers/heap":       0,
 	"offers/door":       0.5,
 	"offers/meter":      0.5,
 	"offers/pages":      0.5,
@@ -34,6 +35,7 @@ var floors = map[string]float64{
 	"rings":             1,
 	"master/state":      1,
 	"master/events":     2,
+	"master/api":        2.2,
 	"master/match":      2,
 	"master/lead":       2.5,
 	"agent":             2,

@@ -4,40 +4,20 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// shownAgent is an agent as GET /v1/agents gives it.
-type shownAgent struct {
-	ID         offers.AgentID             `json:"id"`
-	Name       string                     `json:"name"`
-	Host       string                     `json:"host"`
-	Address    string                     `json:"address"`
-	State      offers.AgentState          `json:"state"`
-	Online     bool                       `json:"online"` // connected to the leader
-	Attributes map[string]string          `json:"attributes"`
-	Total      shown                      `json:"total"`
-	Used       shown                      `json:"used"`
-	Offered    shown                      `json:"offered"`
-	Free       shown                      `json:"free"`
-	Devices    map[string]shownAgentClass `json:"devices"`
-	Version    string                     `json:"version"`
-	Started    *time.Time                 `json:"started"`
-	Registered *time.Time                 `json:"registered"`
-	Since      *time.Time                 `json:"since"` // of state
-}
-
 func (p *picture) showAgent(a *state.Agent) any {
 	v := p.room(a)
-	out := shownAgent{
+	out := shown.Agent{
 		ID: a.ID, Name: a.Name, Host: a.Host, Address: a.Address, State: a.State, Online: p.AgentOnline[a.ID],
 		Attributes: a.Attributes, Version: a.Version,
 		Total: showTotal(a.Total), Used: showHolding(v.Used), Offered: showHolding(v.Offered), Free: showHolding(v.Free),
-		Devices: map[string]shownAgentClass{},
+		Devices: map[string]shown.Class{},
 		Started: moment(a.Started), Registered: moment(a.Registered), Since: moment(a.Since),
 	}
 	if out.Attributes == nil {

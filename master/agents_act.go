@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -31,19 +32,11 @@ func (a *api) act(w http.ResponseWriter, r *http.Request, decide func(*picture) 
 	return write(w, answer)
 }
 
-// moved answers an order about an agent.
-type moved struct {
-	ID    offers.AgentID    `json:"id"`
-	State offers.AgentState `json:"state"`
-}
-
 // drainAgent takes an agent out of service: no more offers, and its tasks are
 // told to end. With a deadline that is the time each has between SIGTERM and
 // SIGKILL.
 func (a *api) drainAgent(w http.ResponseWriter, r *http.Request) error {
-	var order struct {
-		Deadline *offers.Duration `json:"deadline"`
-	}
+	var order shown.Drain
 	if err := readBody(r, &order); err != nil {
 		return err
 	}
@@ -62,7 +55,7 @@ func (a *api) drainAgent(w http.ResponseWriter, r *http.Request) error {
 			commands = append(commands, state.Command{KillTask: &state.KillTask{Ref: t.Ref(), Order: state.KillOrder{Grace: order.Deadline, Reason: "drain", Time: now}}})
 		}
 		commands = append(commands, state.Command{SetAgentState: &state.SetAgentState{ID: ag.ID, State: offers.AgentDraining, Time: now}})
-		return commands, moved{ag.ID, offers.AgentDraining}, nil
+		return commands, shown.AgentAct{ID: ag.ID, State: offers.AgentDraining}, nil
 	})
 }
 
@@ -89,7 +82,7 @@ func (a *api) move(w http.ResponseWriter, r *http.Request, to offers.AgentState,
 		if !may(ag.State) {
 			return nil, nil, conflict("agent %s is %s; %s", ag.ID, ag.State, hint)
 		}
-		return []state.Command{{SetAgentState: &state.SetAgentState{ID: ag.ID, State: to, Time: time.Now().UTC()}}}, moved{ag.ID, to}, nil
+		return []state.Command{{SetAgentState: &state.SetAgentState{ID: ag.ID, State: to, Time: time.Now().UTC()}}}, shown.AgentAct{ID: ag.ID, State: to}, nil
 	})
 }
 

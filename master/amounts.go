@@ -6,46 +6,29 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// shown is an amount of resources as answers give it: every scalar kind, also
-// when there is none of it, cpus in cores, all else as integers.
-type shown struct {
-	CPUs      json.Number           `json:"cpus"`
-	Mem       int64                 `json:"mem"`
-	Disk      int64                 `json:"disk"`
-	Bandwidth int64                 `json:"bandwidth"`
-	Ports     offers.Ports          `json:"ports,omitempty"`
-	Devices   map[string]shownClass `json:"devices,omitempty"`
-}
-
-// shownClass is a device class added up.
-type shownClass struct {
-	Count  int   `json:"count"`  // devices
-	Memory int64 `json:"memory"` // bytes
-}
-
-func show(a offers.Amounts) shown {
-	return shown{CPUs: cores(a[offers.CPUs]), Mem: a[offers.Mem], Disk: a[offers.Disk], Bandwidth: a[offers.Bandwidth]}
+func show(a offers.Amounts) shown.Amounts {
+	return shown.Amounts{CPUs: cores(a[offers.CPUs]), Mem: a[offers.Mem], Disk: a[offers.Disk], Bandwidth: a[offers.Bandwidth]}
 }
 
 func cores(thousandths int64) json.Number { return json.Number(offers.FormatCPUs(thousandths)) }
 
-func showTotal(v offers.Inventory) shown {
+func showTotal(v offers.Inventory) shown.Amounts {
 	out := show(v.Amounts)
 	out.Ports = v.Ports
 	for _, c := range v.Classes {
-		out.add(c.Name, len(c.Devices), c.Bytes())
+		addClass(&out, c.Name, len(c.Devices), c.Bytes())
 	}
 	return out
 }
 
 // showHolding gives devices as the number that something is held of.
-func showHolding(h offers.Holding) shown {
+func showHolding(h offers.Holding) shown.Amounts {
 	out := show(h.Amounts)
 	out.Ports = h.Ports
 	for class, grants := range h.Devices {
@@ -53,45 +36,24 @@ func showHolding(h offers.Holding) shown {
 		for _, g := range grants {
 			devices[g.Index] = true
 		}
-		out.add(class, len(devices), h.DeviceBytes(class))
+		addClass(&out, class, len(devices), h.DeviceBytes(class))
 	}
 	return out
 }
 
-func (s *shown) add(class string, count int, memory int64) {
-	if s.Devices == nil {
-		s.Devices = map[string]shownClass{}
+func addClass(to *shown.Amounts, class string, count int, memory int64) {
+	if to.Devices == nil {
+		to.Devices = map[string]shown.ClassSum{}
 	}
-	c := s.Devices[class]
-	s.Devices[class] = shownClass{c.Count + count, c.Memory + memory}
+	c := to.Devices[class]
+	to.Devices[class] = shown.ClassSum{Count: c.Count + count, Memory: c.Memory + memory}
 }
 
 // showKind is an amount of one fair-share or ring kind.
-func showKind(kind string, n int64) json.Number {
-	if kind == offers.CPUs.String() {
-		return cores(n)
-	}
-	return json.Number(strconv.FormatInt(n, 10))
-}
+func showKind(kind string, n int64) json.Number { return json.Number(offers.FormatKind(kind, n)) }
 
-// shownAgentClass is a device class on one agent, packed as INTERFACE has it.
-type shownAgentClass struct {
-	IDs        []string            `json:"ids"`
-	Capacity   []int64             `json:"capacity"`
-	Used       []int64             `json:"used"`
-	Shares     []json.Number       `json:"shares"`
-	Attributes []map[string]string `json:"attributes,omitempty"`
-
-	Enforcement []string `json:"enforcement"` // what holds tasks to their parts: hardware, driver, watch or none
-	Health      []string `json:"health"`      // ok, or why it can't be used
-
-	Bits   int      `json:"bits"`
-	Unit   int64    `json:"unit"`
-	Packed []string `json:"packed"`
-}
-
-func showClass(c offers.ClassRoom, unwell map[int]string) shownAgentClass {
-	out := shownAgentClass{
+func showClass(c offers.ClassRoom, unwell map[int]string) shown.Class {
+	out := shown.Class{
 		IDs: []string{}, Capacity: []int64{}, Used: slices.Clone(c.Used), Shares: []json.Number{}, Packed: []string{},
 		Enforcement: []string{}, Health: []string{},
 	}
@@ -122,20 +84,20 @@ func showClass(c offers.ClassRoom, unwell map[int]string) shownAgentClass {
 // sum adds up what agents have, use and are offered.
 type sum struct {
 	amounts offers.Amounts
-	devices map[string]shownClass
+	devices map[string]shown.ClassSum
 }
 
-func (s *sum) add(v shown, a offers.Amounts) {
+func (s *sum) add(v shown.Amounts, a offers.Amounts) {
 	s.amounts = s.amounts.Plus(a)
 	for class, c := range v.Devices {
 		if s.devices == nil {
-			s.devices = map[string]shownClass{}
+			s.devices = map[string]shown.ClassSum{}
 		}
-		s.devices[class] = shownClass{s.devices[class].Count + c.Count, s.devices[class].Memory + c.Memory}
+		s.devices[class] = shown.ClassSum{Count: s.devices[class].Count + c.Count, Memory: s.devices[class].Memory + c.Memory}
 	}
 }
 
-func (s *sum) show() shown {
+func (s *sum) show() shown.Amounts {
 	out := show(s.amounts)
 	out.Devices = s.devices
 	return out

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -51,7 +52,7 @@ func statusOf(code offers.Code) int {
 func fail(w http.ResponseWriter, err error) {
 	known := offers.Errorf(offers.Internal, "%s", err)
 	var tooLarge *http.MaxBytesError
-	var shown *statusError
+	var chosen *statusError
 	switch {
 	case errors.As(err, &tooLarge):
 		known = offers.Errorf(offers.TooLarge, "the body is larger than %d bytes", tooLarge.Limit)
@@ -59,8 +60,8 @@ func fail(w http.ResponseWriter, err error) {
 		_ = errors.As(err, &known)
 	}
 	status := statusOf(known.Code)
-	if errors.As(err, &shown) {
-		status = shown.status
+	if errors.As(err, &chosen) {
+		status = chosen.status
 	}
 	switch status {
 	case http.StatusServiceUnavailable:
@@ -68,7 +69,7 @@ func fail(w http.ResponseWriter, err error) {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	body, err := json.Marshal(map[string]*offers.Error{"error": known})
+	body, err := json.Marshal(shown.Problem{Error: *known})
 	if err != nil {
 		http.Error(w, known.Message, status)
 		return

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +70,36 @@ func BenchmarkPause(b *testing.B) {
 			reportWaits(b, "commit", commits)
 		})
 	}
+}
+
+// BenchmarkTaskPages reports what a master takes to answer for 100,000 tasks,
+// page by page.
+func BenchmarkTaskPages(b *testing.B) {
+	m := runMaster(b, loadedFolder(b))
+	<-m.Ready()
+	registerAll(b, m.loop)
+	size, pages := 0, 0
+	for b.Loop() {
+		size, pages = 0, 0
+		for next := ""; ; pages++ {
+			resp, err := http.Get("http://" + m.Address() + "/v1/tasks?next=" + url.QueryEscape(next))
+			if err != nil {
+				b.Fatal(err)
+			}
+			text, err := io.ReadAll(resp.Body)
+			if resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
+				b.Fatal(resp.Status, err)
+			}
+			size += len(text)
+			_, after, more := strings.Cut(string(text[:min(len(text), 200)]), `"next":"`)
+			if !more {
+				break
+			}
+			next, _, _ = strings.Cut(after, `"`)
+		}
+	}
+	b.SetBytes(int64(size))
+	b.ReportMetric(float64(pages+1), "pages")
 }
 
 func probeTurns(ctx context.Context, l *loop) <-chan []time.Duration {

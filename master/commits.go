@@ -21,6 +21,7 @@ type outcome struct {
 	proposal
 	results []state.Result
 	err     error
+	done    int // steps that were acted on
 }
 
 // What one Raft entry holds at most. It is well below what state.Encode takes,
@@ -30,8 +31,13 @@ const (
 	entryWeight   = 16 << 20
 )
 
-// entrySize returns how many steps of a turn go into one entry: all of them,
-// save where a turn brought very many or very large ones.
+// depth is how many entries are under way at the same time: one is written to
+// the disk while the one before is applied and acted upon. More would only be
+// smaller ones, of which each costs as much again.
+const depth = 2
+
+// entrySize returns how many steps of those that wait go into one entry: all of
+// them, save where there are very many or very large ones.
 func entrySize(batch []lead.Step) int {
 	weight := 0
 	for i := range batch {
@@ -43,16 +49,36 @@ func entrySize(batch []lead.Step) int {
 	return len(batch)
 }
 
-// propose passes p to the committer. Where the pipeline is full it concludes
-// what was decided meanwhile, so that the two never wait for each other.
-func (l *loop) propose(p proposal) {
-	for {
-		select {
-		case l.proposed <- p:
-			return
-		case out := <-l.committed:
-			l.conclude(out)
+// wait has the steps of a turn proposed with the next entry.
+func (l *loop) wait(steps []lead.Step) {
+	for i := range steps {
+		l.weight += steps[i].Command.Weight()
+	}
+	if len(l.waiting) == 0 {
+		l.waiting = steps
+	} else {
+		l.waiting = append(l.waiting, steps...)
+	}
+}
+
+// full reports whether what waits is to be proposed before there is more.
+func (l *loop) full() bool { return len(l.waiting) >= entryCommands || l.weight >= entryWeight }
+
+// propose makes entries of what waits, as many as may be under way.
+func (l *loop) propose(now time.Time) {
+	for l.underWay < depth && len(l.waiting) > 0 {
+		n := entrySize(l.waiting)
+		batch := l.waiting[:n:n]
+		commands := make([]state.Command, n)
+		for i := range commands {
+			commands[i] = batch[i].Command
+			l.weight -= commands[i].Weight()
 		}
+		if l.waiting = l.waiting[n:]; len(l.waiting) == 0 {
+			l.waiting = nil
+		}
+		l.underWay++
+		l.proposed <- proposal{l.core, batch, l.replica.Apply(l.term, commands), now} // there is room for depth
 	}
 }
 
@@ -62,13 +88,16 @@ func (l *loop) awaitCommits() {
 	defer close(l.committed)
 	for p := range l.proposed {
 		results, err := p.future.Wait()
-		l.committed <- outcome{p, results, err}
+		l.committed <- outcome{proposal: p, results: results, err: err}
 	}
 }
 
 // conclude acts on what was committed. After a failure nobody knows what the
 // others hold, so the soft state is dropped and built anew.
 func (l *loop) conclude(out outcome) {
+	if out.done == 0 {
+		l.underWay--
+	}
 	if out.core != l.core || l.core == nil {
 		return
 	}
@@ -79,9 +108,22 @@ func (l *loop) conclude(out outcome) {
 		return
 	}
 	now := l.now()
-	l.meters.commits.Observe(now.Sub(out.at).Seconds())
+	if out.done == 0 {
+		l.meters.commits.Observe(now.Sub(out.at).Seconds())
+	}
 	l.core.At(now)
 	s := l.replica.State()
-	l.core.Committed(out.batch, out.results, s)
+	out.done += l.core.CommittedUntil(out.batch[out.done:], out.results[out.done:], s, l.late)
+	if out.done < len(out.batch) {
+		l.unfinished = &out
+		return
+	}
 	l.feed.show(s)
+}
+
+// goOn acts on more of what was left unfinished in the turn before.
+func (l *loop) goOn() {
+	out := *l.unfinished
+	l.unfinished = nil
+	l.conclude(out)
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/events"
@@ -48,8 +46,8 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 		return a.elsewhere(w, r, err)
 	}
 	defer reader.leave()
-	if filter.WantsOffers() {
-		reader.wantOffers()
+	if filter.WantsMatching() {
+		reader.wantMatching()
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -68,15 +66,7 @@ type eventsQuery struct {
 	oldest, stale, follow, status bool
 }
 
-// readEventsQuery refuses what it does not know: who mistypes a filter would
-// get everything.
 func readEventsQuery(r *http.Request) (q eventsQuery, err error) {
-	known := []string{"after", "follow", "stale", "status", "framework", "agent", "task", "role", "type"}
-	for name := range r.URL.Query() {
-		if !slices.Contains(known, name) {
-			return q, offers.Errorf(offers.BadMessage, "%.60q is unknown; there are %s", name, strings.Join(known, ", "))
-		}
-	}
 	if q.stale, err = flag(r, "stale"); err != nil {
 		return q, err
 	}

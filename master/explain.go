@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
+	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -53,12 +55,6 @@ func (q *question) ask(core *lead.Core, s *state.State) answered {
 	return out
 }
 
-// The bounds of what is named one by one.
-const (
-	defaultLooked = 10
-	maxLooked     = 1000
-)
-
 // explain serves GET /v1/explain: why a demand goes where it goes, or waits.
 func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.memory(r.Context())
@@ -88,7 +84,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 }
 
 func readQuestion(in url.Values, p *picture) (q question, err error) {
-	q.demand, q.role, q.looked = offers.DemandID(in.Get("demand")), offers.Role(in.Get("role")), defaultLooked
+	q.demand, q.role, q.looked = offers.DemandID(in.Get("demand")), offers.Role(in.Get("role")), shown.DefaultLooked
 	if text := in.Get("framework"); text != "" {
 		if q.framework, err = p.frameworkCalled(text); err != nil {
 			return q, err
@@ -98,8 +94,8 @@ func readQuestion(in url.Values, p *picture) (q question, err error) {
 		}
 	}
 	if text := in.Get("looked"); text != "" {
-		if q.looked, err = strconv.Atoi(text); err != nil || q.looked < 0 || q.looked > maxLooked {
-			return q, offers.Errorf(offers.BadMessage, "looked is %.60q; 0 to %d", text, maxLooked)
+		if q.looked, err = strconv.Atoi(text); err != nil || q.looked < 0 || q.looked > shown.MaxLooked {
+			return q, offers.Errorf(offers.BadMessage, "looked is %.60q; 0 to %d", text, shown.MaxLooked)
 		}
 	}
 	if q.role != "" {
@@ -130,17 +126,6 @@ func readQuestion(in url.Values, p *picture) (q question, err error) {
 	return q, nil
 }
 
-// shownWaiting is a demand that waits.
-type shownWaiting struct {
-	Framework   offers.FrameworkID  `json:"framework_id"`
-	Demand      offers.DemandID     `json:"demand_id"`
-	Role        offers.Role         `json:"role"`
-	Resources   offers.Resources    `json:"resources"`
-	Count       *int                `json:"count,omitempty"` // units that are neither launched nor offered; none: whole agents
-	Constraints []offers.Constraint `json:"constraints,omitempty"`
-	Stopped     []string            `json:"stopped"`
-}
-
 func (p *picture) showWaiting(r *http.Request, q *question, list []match.Waiting) (any, error) {
 	l, err := newLister(r)
 	if err != nil {
@@ -152,7 +137,7 @@ func (p *picture) showWaiting(r *http.Request, q *question, list []match.Waiting
 			continue
 		}
 		if !l.add(string(d.Framework)+" "+string(d.Demand.ID), func() any {
-			out := shownWaiting{
+			out := shown.Waiting{
 				Framework: d.Framework, Demand: d.Demand.ID, Role: d.Role, Resources: d.Demand.Resources,
 				Constraints: d.Demand.Constraints, Stopped: d.Stopped,
 			}
@@ -167,119 +152,49 @@ func (p *picture) showWaiting(r *http.Request, q *question, list []match.Waiting
 	return l.page("demands"), nil
 }
 
-// shownExplanation is [match.Explanation] as people and programs see it.
-type shownExplanation struct {
-	Framework offers.FrameworkID `json:"framework_id,omitempty"`
-	Demand    offers.DemandID    `json:"demand_id"`
-	Role      offers.Role        `json:"role"`
-	Placement offers.Placement   `json:"placement"`
-	Prefers   string             `json:"prefers"`
-	Kind      string             `json:"kind,omitempty"` // in the rings of which it is looked up
-	Gang      bool               `json:"gang,omitempty"` // nothing is offered unless all units have a place
-	Units     int                `json:"units"`
-	Places    []shownPlace       `json:"places"`
-	Missing   int                `json:"missing"`
-	Untried   int                `json:"untried,omitempty"`
-	Found     *shownTrail        `json:"found,omitempty"`
-	Missed    *shownTrail        `json:"missed,omitempty"`
-}
-
-type shownThing struct {
-	ID   offers.AgentID `json:"id"`
-	Name string         `json:"name"`
-	Host string         `json:"host"`
-}
-
-type shownPlace struct {
-	Agent shownThing     `json:"agent"`
-	Units int            `json:"units"`
-	Ring  offers.RingRef `json:"ring"`
-}
-
-type shownTrail struct {
-	Agents   int           `json:"agents"`
-	LookedAt int           `json:"looked_at"`
-	Suited   int           `json:"suited"`
-	Looked   []shownLook   `json:"looked"`
-	Reasons  []shownReason `json:"reasons"`
-	Winner   *shownLook    `json:"winner,omitempty"`
-	Next     []shownLook   `json:"next,omitempty"`
-	Stopped  []string      `json:"stopped,omitempty"`
-	Never    string        `json:"never,omitempty"`
-}
-
-type shownLook struct {
-	Agent   shownThing    `json:"agent"`
-	Ring    int           `json:"ring"`
-	Free    json.Number   `json:"free"`                // of the kind, as the kind is counted
-	Sum     int           `json:"preferred,omitempty"` // sum of the weights that it meets
-	Score   *float64      `json:"score,omitempty"`
-	Against *shownAgainst `json:"against,omitempty"`
-}
-
-type shownAgainst struct {
-	Code string `json:"code"`
-	What string `json:"what,omitempty"`
-}
-
-type shownReason struct {
-	shownAgainst
-	Agents int          `json:"agents"`
-	Asked  *json.Number `json:"asked,omitempty"`
-	Most   *json.Number `json:"most,omitempty"`
-}
-
 func (p *picture) showExplanation(q *question, e *match.Explanation) any {
-	out := shownExplanation{
+	out := shown.Explanation{
 		Framework: q.framework, Demand: q.demand, Role: e.Role, Placement: e.Placement, Prefers: e.Prefers, Kind: e.Kind,
-		Gang: e.Gang, Units: e.Units, Places: []shownPlace{}, Missing: e.Missing, Untried: e.Untried,
+		Gang: e.Gang, Units: e.Units, Places: []shown.Place{}, Missing: e.Missing, Untried: e.Untried,
 		Found: p.showTrail(e.Kind, e.Found), Missed: p.showTrail(e.Kind, e.Missed),
 	}
 	if q.wish != nil {
 		out.Demand = q.wish.ID
 	}
 	for _, place := range e.Places {
-		out.Places = append(out.Places, shownPlace{p.thing(place.Agent), place.Units, place.Ring})
+		out.Places = append(out.Places, shown.Place{Agent: p.thing(place.Agent), Units: place.Units, Ring: place.Ring})
 	}
 	return out
 }
 
-func (p *picture) thing(id offers.AgentID) shownThing {
-	out := shownThing{ID: id}
+func (p *picture) thing(id offers.AgentID) shown.AgentRef {
+	out := shown.AgentRef{ID: id}
 	if a := p.State.Agent(id); a != nil {
 		out.Name, out.Host = a.Name, a.Host
 	}
 	return out
 }
 
-func (p *picture) showTrail(kind string, t *match.Trail) *shownTrail {
+func (p *picture) showTrail(kind string, t *match.Trail) *shown.Trail {
 	if t == nil {
 		return nil
 	}
-	out := &shownTrail{
+	out := &shown.Trail{
 		Agents: t.Agents, LookedAt: t.LookedAt, Suited: t.Suited, Looked: p.showLooks(kind, t.Looked),
-		Reasons: []shownReason{}, Next: p.showLooks(kind, t.Next), Stopped: t.Stopped, Never: t.Never,
+		Reasons: lead.ShowReasons(t), Next: p.showLooks(kind, t.Next), Stopped: t.Stopped, Never: t.Never,
 	}
 	if t.Winner != nil {
 		out.Winner = &p.showLooks(kind, []match.Look{*t.Winner})[0]
 	}
-	for _, r := range t.Reasons {
-		one := shownReason{shownAgainst: shownAgainst{r.Code, r.What}, Agents: r.Agents}
-		if r.Asked > 0 {
-			asked, most := showKind(r.What, r.Asked), showKind(r.What, r.Most)
-			one.Asked, one.Most = &asked, &most
-		}
-		out.Reasons = append(out.Reasons, one)
-	}
 	return out
 }
 
-func (p *picture) showLooks(kind string, list []match.Look) []shownLook {
-	out := []shownLook{}
+func (p *picture) showLooks(kind string, list []match.Look) []shown.Look {
+	out := []shown.Look{}
 	for _, l := range list {
-		one := shownLook{Agent: p.thing(l.Agent), Ring: l.Ring, Free: showKind(kind, l.Free), Sum: l.Sum, Score: l.Score}
+		one := shown.Look{Agent: p.thing(l.Agent), Ring: l.Ring, Free: showKind(kind, l.Free), Sum: l.Sum, Score: l.Score}
 		if l.Against != nil {
-			one.Against = &shownAgainst{l.Against.Code, l.Against.What}
+			one.Against = &events.Against{Code: l.Against.Code, What: l.Against.What}
 		}
 		out = append(out, one)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
@@ -56,7 +57,7 @@ func TestMasterExplains(t *testing.T) {
 		expect[*wire.AgentRegistered](a)
 	}
 	wish := `{"id":"d1","count":1,"resources":{"cpus":3},"constraints":["rack==r1"]}`
-	var planned shownExplanation
+	var planned shown.Explanation
 	fetch(t, m, "/v1/explain?role=eng&wish="+url.QueryEscape(wish), &planned)
 	if len(planned.Places) != 1 || planned.Places[0].Agent.Name != "a1" || planned.Role != "eng" || planned.Prefers != "the closest fit" || planned.Kind != "cpus" {
 		t.Errorf("planned %+v", planned)
@@ -80,17 +81,17 @@ func TestMasterExplains(t *testing.T) {
 	f.demand(`{"id":"d3","count":1,"resources":{"devices":{"npu":{"count":1}}}}`)
 	f.demand(`{"id":"d2","count":3,"resources":{"cpus":8}}`)
 	expect[*wire.OffersMessage](f)
-	var list struct{ Demands []shownWaiting }
+	var list struct{ Demands []shown.Waiting }
 	fetch(t, m, "/v1/explain?framework=batch", &list)
 	if len(list.Demands) != 2 || *list.Demands[0].Count != 2 || fmt.Sprint(list.Demands[0].Stopped, list.Demands[1].Stopped) != "[cpus] [npu]" {
 		t.Errorf("waiting %+v", list)
 	}
-	var why shownExplanation
+	var why shown.Explanation
 	fetch(t, m, "/v1/explain?framework="+string(id)+"&demand=d2&looked=1", &why)
 	if why.Missing != 2 || why.Missed == nil || why.Found != nil || len(why.Missed.Reasons) != 2 || why.Missed.Reasons[0].Code != "too_small" || why.Missed.Reasons[0].Agents != 2 {
 		t.Errorf("of d2: %+v %+v", why, why.Missed)
 	}
-	var status shownStatus
+	var status shown.Status
 	fetch(t, m, "/v1/status", &status)
 	if status.Pending["cpus"] != 1 || status.Pending["npu"] != 1 {
 		t.Errorf("pending %v", status.Pending)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -23,19 +24,21 @@ const (
 // as long as an append takes; the readers' own goroutines take from it at
 // their pace.
 type feed struct {
-	mu      sync.Mutex
-	buffer  *events.Buffer
-	news    chan struct{} // closed when there is something new; nil while nobody waits
-	over    chan struct{} // closed when this master leads no more; nil while it does not lead
-	readers int
-	offers  int    // readers that want to know of offers
-	gaps    uint64 // told to readers
-	dropped uint64 // events that readers missed because they were too slow
+	mu       sync.Mutex
+	buffer   *events.Buffer
+	news     chan struct{} // closed when there is something new; nil while nobody waits
+	over     chan struct{} // closed when this master leads no more; nil while it does not lead
+	readers  int
+	matching int    // readers that want to know what the matching does
+	gaps     uint64 // told to readers
+	dropped  uint64 // events that readers missed because they were too slow
 
 	now       *state.State // with all durable events in it and nothing else; nil before the first
-	samples   []shownSample
+	samples   []shown.Sample
 	status    []byte // the block of the newest status, for those who want it
 	announced uint64 // how many there were
+	held      []byte // the block of what offers hold, for the same; nil before the first of a leadership
+	heldTold  uint64 // how many there were
 }
 
 var _ replica.Watcher = (*feed)(nil)
@@ -111,7 +114,7 @@ func (f *feed) cease() {
 		b.Show(events.All)
 		if f.over != nil {
 			close(f.over)
-			f.over = nil
+			f.over, f.held = nil, nil
 		}
 	})
 }
@@ -126,7 +129,7 @@ func (f *feed) standing() (*state.State, events.ID) {
 
 // note keeps a sample of what is used, in the place of the eldest where there
 // are enough.
-func (f *feed) note(s shownSample) {
+func (f *feed) note(s shown.Sample) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.samples) == usageKept {
@@ -136,10 +139,10 @@ func (f *feed) note(s shownSample) {
 }
 
 // notes returns what note has kept.
-func (f *feed) notes() []shownSample {
+func (f *feed) notes() []shown.Sample {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]shownSample{}, f.samples...)
+	return append([]shown.Sample{}, f.samples...)
 }
 
 // announce gives a block to all readers that want the status, who get the
@@ -181,15 +184,16 @@ func (f *feed) counts() (readers int, gaps, dropped uint64) {
 
 // feedReader is one reader's place in a feed. Its goroutine owns it.
 type feedReader struct {
-	offers bool // it is counted as one that wants to know of offers
-	feed   *feed
-	over   <-chan struct{} // closed when it is to connect anew; nil: never
-	place  uint64
-	at     events.ID // of the place
-	known  events.ID // durable events up to here it has had elsewhere
-	gap    bool      // what it wants to go on from is not kept
+	matching bool // it is counted as one that wants to know that
+	feed     *feed
+	over     <-chan struct{} // closed when it is to connect anew; nil: never
+	place    uint64
+	at       events.ID // of the place
+	known    events.ID // durable events up to here it has had elsewhere
+	gap      bool      // what it wants to go on from is not kept
 
 	announced uint64 // of the statuses, the last that it had
+	heldTold  uint64 // of what offers hold, the last that it had; 0: none yet
 }
 
 // enter begins to read after the event of that id, or where from is nil with
@@ -235,35 +239,41 @@ func (r *feedReader) leave() {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
 	r.feed.readers--
-	if r.offers {
-		r.feed.offers--
+	if r.matching {
+		r.feed.matching--
 	}
 }
 
-// wantOffers says that the reader wants to know what becomes of offers.
-func (r *feedReader) wantOffers() {
+// wantMatching says that the reader wants to know what the matching does.
+func (r *feedReader) wantMatching() {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
-	r.offers = true
-	r.feed.offers++
+	r.matching = true
+	r.feed.matching++
 }
 
-// offersWanted reports whether anybody wants to know what becomes of offers.
-func (f *feed) offersWanted() bool {
+// matchingWanted reports whether anybody wants to know what the matching does.
+func (f *feed) matchingWanted() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.offers > 0
+	return f.matching > 0
 }
 
-// fresh returns the newest status, nil where the reader has had it.
+// fresh returns the newest status and what offers hold, without what the reader
+// has had.
 func (r *feedReader) fresh() []byte {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
-	if r.announced == r.feed.announced {
-		return nil
+	var out []byte
+	if r.announced != r.feed.announced {
+		r.announced = r.feed.announced
+		out = r.feed.status
 	}
-	r.announced = r.feed.announced
-	return r.feed.status
+	if r.heldTold != r.feed.heldTold {
+		r.heldTold = r.feed.heldTold
+		out = slices.Concat(out, r.feed.held)
+	}
+	return out
 }
 
 // take copies what comes next into list. Without anything it returns a

@@ -369,7 +369,7 @@ func TestOffersAreForThoseWhoAsk(t *testing.T) {
 		s.open(100, true)
 		all := s.read(t, "")
 		all.took()
-		if s.feed.offersWanted() {
+		if s.feed.matchingWanted() {
 			t.Error("offers are wanted, and nobody asked")
 		}
 		ctx, leave := context.WithCancel(t.Context())
@@ -381,7 +381,7 @@ func TestOffersAreForThoseWhoAsk(t *testing.T) {
 			s.ServeHTTP(w, r)
 		}()
 		w.took()
-		if !s.feed.offersWanted() {
+		if !s.feed.matchingWanted() {
 			t.Error("offers are not wanted, and somebody asked")
 		}
 		s.feed.tell([]events.Event{
@@ -395,7 +395,7 @@ func TestOffersAreForThoseWhoAsk(t *testing.T) {
 		}
 		leave()
 		<-w.ended
-		if s.feed.offersWanted() {
+		if s.feed.matchingWanted() {
 			t.Error("offers are still wanted")
 		}
 		s.feed.cease()

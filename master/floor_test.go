@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -185,10 +186,49 @@ func TestStatusIsToldToWhoWantsIt(t *testing.T) {
 	})
 }
 
+// Who wants the status is told what offers hold, at once and when it changed;
+// others are not, and nobody twice.
+func TestHeldIsToldToWhoWantsTheStatus(t *testing.T) {
+	s := newTelling(t)
+	synctest.Test(t, func(t *testing.T) {
+		s.open(100, true)
+		tell := func() {
+			s.tellHeld(t.Context())
+			time.Sleep(2 * eventPause)
+		}
+		if tell(); s.feed.held != nil {
+			t.Error("it is looked at though nobody reads")
+		}
+		wants, not := s.read(t, "?status=true"), s.read(t, "")
+		wants.took() // it has begun
+		tell()
+		const want = `event: held` + "\n" + `data: {"agents":[{"id":"a00001-c0de","room":{"cpus":0.5,"mem":1073741824,"disk":0,"bandwidth":0}}]}` + "\n\n"
+		if text := wants.took(); !strings.Contains(text, want) || strings.Count(text, "event: held") != 1 {
+			t.Errorf("who wants it gets %q", text)
+		}
+		tell()
+		if text := wants.took(); text != "" {
+			t.Errorf("what has not changed is told: %q", text)
+		}
+		late := s.read(t, "?status=true")
+		if text := late.took(); !strings.Contains(text, want) {
+			t.Errorf("who comes late gets %q", text)
+		}
+		s.shown.Match.Agents[0].Offered = offers.Holding{}
+		tell()
+		if text := wants.took(); !strings.Contains(text, `data: {"agents":[]}`) {
+			t.Errorf("once the offers are gone who wants it gets %q", text)
+		}
+		if text := not.took(); strings.Contains(text, "held") {
+			t.Errorf("who does not want it gets %q", text)
+		}
+	})
+}
+
 func TestUsageOfAnHourIsKept(t *testing.T) {
 	f := newFeed()
 	for n := range usageKept + 3 {
-		f.note(shownSample{Time: dawn.Add(time.Duration(n) * usageEvery)})
+		f.note(shown.Sample{Time: dawn.Add(time.Duration(n) * usageEvery)})
 	}
 	kept := f.notes()
 	if len(kept) != usageKept || !kept[0].Time.Equal(dawn.Add(3*usageEvery)) || kept[len(kept)-1].Time.Sub(kept[0].Time) != time.Hour-usageEvery {

@@ -5,34 +5,14 @@ import (
 	"strings"
 	"time"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// shownFramework is a framework as GET /v1/frameworks gives it.
-type shownFramework struct {
-	ID              offers.FrameworkID `json:"id"`
-	Name            string             `json:"name"`
-	Role            offers.Role        `json:"role"`
-	User            string             `json:"user,omitempty"`
-	Connected       bool               `json:"connected"`
-	Removed         bool               `json:"removed,omitempty"`
-	Tasks           int                `json:"tasks"` // that live
-	Share           float64            `json:"share"`
-	Dominant        string             `json:"dominant"`
-	Used            shown              `json:"used"`
-	Offered         shown              `json:"offered"`
-	Demands         int                `json:"demands"`
-	Suppressed      bool               `json:"suppressed,omitempty"`
-	Labels          map[string]string  `json:"labels,omitempty"`
-	FailoverTimeout offers.Duration    `json:"failover_timeout"`
-	Deadline        *time.Time         `json:"deadline,omitempty"` // removed then unless it is back
-	Registered      *time.Time         `json:"registered"`
-}
-
 func (p *picture) showFramework(f *state.Framework) any {
 	v := p.Match.Frameworks[f.ID]
-	return shownFramework{
+	return shown.Framework{
 		ID: f.ID, Name: f.Name, Role: f.Role, User: f.User, Connected: p.Connected[f.ID], Removed: f.Removed,
 		Tasks: p.State.LiveCount(f.ID), Share: v.Share, Dominant: v.Dominant,
 		Used: show(v.Used), Offered: show(v.Offered), Demands: v.Demands, Suppressed: v.Suppressed,
@@ -107,6 +87,6 @@ func (a *api) teardownFramework(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return nil, nil, err
 		}
-		return []state.Command{{RemoveFramework: &state.RemoveFramework{ID: f.ID, Time: time.Now().UTC()}}}, map[string]any{"id": f.ID}, nil
+		return []state.Command{{RemoveFramework: &state.RemoveFramework{ID: f.ID, Time: time.Now().UTC()}}}, shown.FrameworkAct{ID: f.ID}, nil
 	})
 }

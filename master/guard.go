@@ -62,6 +62,9 @@ func (a *api) allowed(r *http.Request) []string {
 func (a *api) guard(pattern string, r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		err := a.admit(r, req)
+		if err == nil && r.known != nil {
+			err = r.known(req.URL.Query())
+		}
 		if err == nil && r.action != "" && a.passOn(w, req) {
 			return
 		}

@@ -4,45 +4,40 @@ import (
 	"slices"
 	"time"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// shownMoment is one moment of a task's life, as GET /v1/tasks/ID gives it.
-type shownMoment struct {
-	Time     time.Time   `json:"time"`
-	Type     events.Type `json:"type"`
-	State    string      `json:"state,omitempty"`
-	Reason   string      `json:"reason,omitempty"`
-	Message  string      `json:"message,omitempty"`
-	ExitCode *int        `json:"exit_code,omitempty"`
-	Signal   string      `json:"signal,omitempty"`
-	Healthy  *bool       `json:"healthy,omitempty"`
-}
-
 // history returns what happened to a task, the eldest first: what its record
 // tells, however long ago, and what else is kept of it. It goes by the order
 // of what came and not by its times, which are of several hosts' clocks.
-func history(t *state.Task, started time.Time, kept []*events.Entry) []shownMoment {
+func history(t *state.Task, started time.Time, kept []*events.Entry) []shown.Moment {
 	kept = ofThisLife(kept)
 	has := func(what events.Type, s offers.State) bool {
 		return slices.ContainsFunc(kept, func(e *events.Entry) bool { return e.Type == what && (s == "" || e.State == string(s)) })
 	}
-	out := []shownMoment{{Time: t.Created, Type: events.TaskLaunched, State: string(offers.Staging)}}
+	out := []shown.Moment{{Time: t.Created, Type: events.TaskLaunched, State: string(offers.Staging)}}
 	if !started.IsZero() && !has(events.TaskUpdated, offers.Running) {
-		out = append(out, shownMoment{Time: started, Type: events.TaskUpdated, State: string(offers.Running)})
+		out = append(out, shown.Moment{Time: started, Type: events.TaskUpdated, State: string(offers.Running)})
 	}
 	if t.Kill != nil && !has(events.TaskKillOrdered, "") {
-		out = append(out, shownMoment{Time: t.Kill.Time, Type: events.TaskKillOrdered, Reason: t.Kill.Reason})
+		out = append(out, shown.Moment{Time: t.Kill.Time, Type: events.TaskKillOrdered, Reason: t.Kill.Reason})
 	}
 	for _, e := range kept {
 		if e.Type == events.TaskUpdated || e.Type == events.TaskKillOrdered {
-			out = append(out, shownMoment{e.Time, e.Type, e.State, e.Reason, e.Message, e.ExitCode, e.Signal, e.Healthy})
+			out = append(out, shown.Moment{
+				Time: e.Time, Type: e.Type, State: e.State, Reason: e.Reason, Message: e.Message,
+				ExitCode: e.ExitCode, Signal: e.Signal, Healthy: e.Healthy,
+			})
 		}
 	}
 	if end := t.End; end != nil {
-		out = append(out, shownMoment{end.Time, events.TaskEnded, string(end.State), end.Reason, end.Message, end.ExitCode, end.Signal, nil})
+		out = append(out, shown.Moment{
+			Time: end.Time, Type: events.TaskEnded, State: string(end.State), Reason: end.Reason, Message: end.Message,
+			ExitCode: end.ExitCode, Signal: end.Signal,
+		})
 	}
 	return out
 }

@@ -3,6 +3,8 @@ package master
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -30,6 +33,7 @@ const electionHold = 2 * time.Second
 // leading is what the HTTP interface needs of the loop.
 type leading interface {
 	picture(context.Context) (*picture, error)
+	held(context.Context) (map[offers.AgentID]offers.Holding, error)
 	state(context.Context) (*state.State, error)
 	explain(context.Context, question) (answered, error)
 	command(context.Context, ...state.Command) ([]state.Result, error)
@@ -84,13 +88,14 @@ type api struct {
 
 // route is one endpoint.
 type route struct {
-	action door.Action // "" is open to everybody
-	target string      // path value that names what it acts on, "" for the whole
-	body   int64       // bytes that a request may hold; 0 is maxBody
+	action door.Action            // "" is open to everybody
+	target string                 // path value that names what it acts on, "" for the whole
+	body   int64                  // bytes that a request may hold; 0 is maxBody
+	known  func(url.Values) error // what its query may hold; nil: anything
 	serve  func(http.ResponseWriter, *http.Request) error
 }
 
-// build enters every endpoint.
+// build enters every endpoint; each of /v1 is one of [shown.Routes].
 func (a *api) build() {
 	a.mux, a.routes = http.NewServeMux(), map[string]route{}
 	for pattern, r := range map[string]route{
@@ -139,10 +144,13 @@ func (a *api) build() {
 		"GET /v1/snapshot":               {action: door.Operate, serve: a.saveSnapshot},
 		"POST /v1/snapshot":              {action: door.Operate, body: maxSnapshot, serve: a.restoreSnapshot},
 
-		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, wire.Options{Silence: longestSilence}, a.framework)},
-		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, wire.Options{Silence: a.silence}, a.agent)},
+		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, wire.Options{Silence: longestSilence, Compact: true}, a.framework)},
+		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, wire.Options{Silence: a.silence, Ping: a.silence / 3, Compact: true}, a.agent)},
 		"GET " + wire.PrematchPath:  {action: door.Peer, serve: a.prematch},
 	} {
+		if d := shown.RouteOf(pattern); d != nil && strings.HasPrefix(d.Path, "/v1/") && d.Upgrades == "" {
+			r.known = d.Known
+		}
 		a.routes[pattern] = r
 		a.mux.Handle(pattern, a.guard(pattern, r))
 	}
@@ -159,7 +167,7 @@ func (a *api) metrics() func(http.ResponseWriter, *http.Request) error {
 
 // health says that the process serves, whatever the cluster is up to.
 func (a *api) health(w http.ResponseWriter, _ *http.Request) error {
-	return write(w, map[string]string{"status": "ok"})
+	return write(w, shown.Health{Status: "ok"})
 }
 
 // readiness says whether requests would be served: there is a leader, and if
@@ -168,7 +176,7 @@ func (a *api) readiness(w http.ResponseWriter, r *http.Request) error {
 	if err := a.ready(r.Context()); err != nil {
 		return err
 	}
-	return write(w, map[string]string{"status": "ready"})
+	return write(w, shown.Health{Status: "ready"})
 }
 
 func (a *api) ready(ctx context.Context) error {

@@ -67,7 +67,16 @@ func newScene(t testing.TB, token string) *scene {
 	return s
 }
 
-func (s *scene) picture(context.Context) (*picture, error)   { return s.shown, nil }
+func (s *scene) picture(context.Context) (*picture, error) { return s.shown, nil }
+func (s *scene) held(context.Context) (map[offers.AgentID]offers.Holding, error) {
+	out := map[offers.AgentID]offers.Holding{}
+	for _, a := range s.shown.Match.Agents {
+		if a.Offered.Amounts != (offers.Amounts{}) {
+			out[a.ID] = a.Offered
+		}
+	}
+	return out, nil
+}
 func (s *scene) state(context.Context) (*state.State, error) { return s.shown.State, nil }
 func (s *scene) explain(_ context.Context, q question) (answered, error) {
 	return q.ask(lead.New(lead.Config{}, s.shown.State, dawn), s.shown.State), s.refused
@@ -221,6 +230,7 @@ func (s *scene) ask(method, path, body string, header ...string) (int, http.Head
 	if err != nil {
 		s.Fatal(err)
 	}
+	s.described(req, resp, text)
 	return resp.StatusCode, resp.Header, string(text)
 }
 

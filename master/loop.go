@@ -33,11 +33,14 @@ type replicated interface {
 var _ replicated = (*replica.Replica)(nil)
 
 // Bounds of the loop's queues. A full inbox makes the sessions wait, and so
-// their peers; a full pipeline makes the loop wait for the disk.
+// their peers; an entry's worth of commands that wait makes the loop wait for
+// the disk. A turn takes nothing more on after turnTime: what is left of a
+// commit, such as of agents that came back all at once with their tasks, is for
+// the next turns.
 const (
-	inboxSize    = 4096
-	pipelineSize = 64
-	turnSize     = 1024 // inputs handled before a turn is finished
+	inboxSize = 4096
+	turnSize  = 1024 // inputs handled before a turn is finished
+	turnTime  = 20 * time.Millisecond
 )
 
 // tick is how often the loop looks for what is overdue (silent agents,
@@ -48,7 +51,8 @@ const tick = time.Second
 // drains what sessions and HTTP put into the inbox, asks the matcher once,
 // proposes ONE Raft entry for all of it, and acts when that is committed.
 // What was proposed is waited for by a second goroutine, in order, so that
-// the next turn need not wait.
+// the next turn need not wait. While entries are under way turns share the next
+// one, see depth.
 type loop struct {
 	// Static after construction.
 	config  loopConfig
@@ -77,7 +81,12 @@ type loop struct {
 	// nobody will know any more.
 	unanswered map[uint64]func()
 	questions  uint64
+	unfinished *outcome  // was committed and acted on in part
 	woken      time.Time // when the present turn began; zero between turns
+
+	waiting  []lead.Step // of turns of core, to be proposed
+	weight   int         // of waiting
+	underWay int         // proposals that are not concluded
 }
 
 // loopConfig is what the loop needs of the master's configuration.
@@ -99,8 +108,8 @@ func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 		config: config, replica: r, logger: logger, feed: cmp.Or(config.feed, newFeed()), meters: cmp.Or(config.meters, newMeters(new(meter.List))),
 		unanswered: map[uint64]func(){},
 		inbox:      make(chan func(*lead.Core), inboxSize),
-		proposed:   make(chan proposal, pipelineSize),
-		committed:  make(chan outcome, pipelineSize),
+		proposed:   make(chan proposal, depth),
+		committed:  make(chan outcome, depth),
 		stopped:    make(chan struct{}),
 	}
 	l.shut()
@@ -131,6 +140,13 @@ func (l *loop) run(ctx context.Context) {
 	due := time.NewTimer(time.Hour)
 	defer due.Stop()
 	for {
+		inbox, committed := l.inbox, l.committed
+		if l.full() {
+			inbox = nil
+		}
+		if l.unfinished != nil {
+			committed = nil // it is later
+		}
 		select {
 		case <-ctx.Done():
 			l.stepDown("this master stops")
@@ -141,10 +157,10 @@ func (l *loop) run(ctx context.Context) {
 			if leads {
 				l.begin()
 			}
-		case in := <-l.inbox:
+		case in := <-inbox:
 			l.handle(in)
 			l.drain()
-		case out := <-l.committed:
+		case out := <-committed:
 			l.conclude(out)
 		case <-ticker.C:
 			if l.led && l.core == nil {
@@ -156,6 +172,9 @@ func (l *loop) run(ctx context.Context) {
 				}
 			})
 		case <-due.C:
+			if l.unfinished != nil {
+				l.goOn()
+			}
 		}
 		l.finishTurn(due)
 	}
@@ -164,6 +183,13 @@ func (l *loop) run(ctx context.Context) {
 // drain handles what has come meanwhile, so that it shares a turn.
 func (l *loop) drain() {
 	for range turnSize {
+		switch {
+		case l.late():
+			return
+		case l.unfinished != nil:
+			l.goOn()
+			continue
+		}
 		select {
 		case in := <-l.inbox:
 			l.handle(in)
@@ -182,6 +208,9 @@ func (l *loop) handle(in func(*lead.Core)) {
 	}
 	in(l.core)
 }
+
+// late reports whether the present turn takes nothing more on.
+func (l *loop) late() bool { return !l.woken.IsZero() && time.Since(l.woken) > turnTime }
 
 // now is the time, and the turn's beginning where none has begun.
 func (l *loop) now() time.Time {
@@ -221,7 +250,7 @@ func (l *loop) finishTurn(due *time.Timer) {
 	}
 	now := l.now()
 	l.core.At(now)
-	l.core.Follow(l.feed.offersWanted())
+	l.core.Follow(l.feed.matchingWanted())
 	if len(l.inbox) > 0 {
 		l.core.Behind()
 	}
@@ -234,15 +263,8 @@ func (l *loop) finishTurn(due *time.Timer) {
 	for _, s := range turn.Spans {
 		l.config.tracer.Record(s)
 	}
-	for batch := turn.Steps; len(batch) > 0; {
-		n := entrySize(batch)
-		commands := make([]state.Command, n)
-		for i := range commands {
-			commands[i] = batch[i].Command
-		}
-		l.propose(proposal{core, batch[:n], l.replica.Apply(l.term, commands), now})
-		batch = batch[n:]
-	}
+	l.wait(turn.Steps)
+	l.propose(now)
 	if turn.Puzzle != nil {
 		l.solve(core, turn.Puzzle)
 	}
@@ -250,7 +272,7 @@ func (l *loop) finishTurn(due *time.Timer) {
 	if !turn.Next.IsZero() {
 		next = turn.Next
 	}
-	if turn.More {
+	if turn.More || l.unfinished != nil {
 		next = now
 	}
 	due.Reset(max(next.Sub(now), 0))
@@ -280,7 +302,8 @@ func (l *loop) stepDown(reason string) {
 	}
 	l.logger.Info("gives up the leadership", "term", l.term, "reason", reason)
 	l.core.Close(reason)
-	l.core, l.seen = nil, nil
+	l.core, l.seen, l.unfinished = nil, nil, nil
+	l.waiting, l.weight = nil, 0
 	l.feed.cease()
 	l.shut()
 	for id, giveUp := range l.unanswered {

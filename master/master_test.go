@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
@@ -61,8 +62,8 @@ func (r *runningMaster) stop() error {
 }
 
 // statusAt asks a master for /v1/status and follows redirects.
-func statusAt(address string) (shownStatus, error) {
-	var s shownStatus
+func statusAt(address string) (shown.Status, error) {
+	var s shown.Status
 	resp, err := http.Get("http://" + address + "/v1/status")
 	if err != nil {
 		return s, err
@@ -126,11 +127,11 @@ func TestThreeMastersRedirectAndTakeOver(t *testing.T) {
 		c.Raft, c.BootstrapExpect, c.Join = raft, 3, ports
 		all = append(all, runMaster(t, c))
 	}
-	var leader shownLeader
+	var leader shown.Leader
 	for _, m := range all {
 		<-m.Ready()
 	}
-	awaitStatus(t, all, func(s shownStatus) bool {
+	awaitStatus(t, all, func(s shown.Status) bool {
 		leader = *s.Leader
 		return len(s.Masters) == 3
 	})
@@ -147,12 +148,12 @@ func TestThreeMastersRedirectAndTakeOver(t *testing.T) {
 	if len(rest) != 2 {
 		t.Fatalf("%d masters left; the leader was %+v", len(rest), leader)
 	}
-	awaitStatus(t, rest, func(s shownStatus) bool { return s.Leader.Name != leader.Name })
+	awaitStatus(t, rest, func(s shown.Status) bool { return s.Leader.Name != leader.Name })
 }
 
 // awaitStatus waits until every master of ms answers, itself or through a
 // redirect, with a status that is ok.
-func awaitStatus(t *testing.T, ms []*runningMaster, ok func(shownStatus) bool) {
+func awaitStatus(t *testing.T, ms []*runningMaster, ok func(shown.Status) bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

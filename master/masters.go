@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -20,9 +21,7 @@ const (
 // transferLeader hands the leadership to the master that the order names, or
 // to the one that is furthest ahead.
 func (a *api) transferLeader(w http.ResponseWriter, r *http.Request) error {
-	var order struct {
-		To string `json:"to"`
-	}
+	var order shown.Transfer
 	if err := readBody(r, &order); err != nil {
 		return err
 	}
@@ -44,7 +43,7 @@ func (a *api) transferLeader(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return write(w, map[string]shownLeader{"leader": {leader.Name, leader.HTTP}})
+	return write(w, shown.Transferred{Leader: shown.Leader{Name: leader.Name, Address: leader.HTTP}})
 }
 
 // nextLeader waits until the other masters have elected one. That can be this
@@ -83,7 +82,7 @@ func (a *api) removeMaster(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.impossible(w, r, err)
 	}
-	return write(w, map[string]any{"name": name, "masters": a.showMasters()})
+	return write(w, shown.MasterAct{Name: name, Masters: a.showMasters()})
 }
 
 // mayName answers 404 for a master that is not there; "" is any.
@@ -99,9 +98,9 @@ func (a *api) mayName(name string) error {
 // impossible makes an order that was understood but does not fit the masters
 // as they are a conflict.
 func (a *api) impossible(w http.ResponseWriter, r *http.Request, err error) error {
-	var shown *statusError
+	var chosen *statusError
 	var known *offers.Error
-	if !errors.As(err, &shown) && errors.As(err, &known) && known.Code == offers.BadMessage {
+	if !errors.As(err, &chosen) && errors.As(err, &known) && known.Code == offers.BadMessage {
 		return &statusError{http.StatusConflict, known}
 	}
 	return a.elsewhere(w, r, err)

@@ -35,7 +35,7 @@ func newMeters(list *meter.List) *meters {
 		decisions: newSpread(list, "decision_seconds", "Time that one search for an agent took, as the mean of those of its turn.",
 			prometheus.ExponentialBuckets(100e-9, 4, 10)),
 		turns: list.Histogram("turn_seconds", "Time that the loop of a leader took for one turn: handling what had come, deciding, proposing.",
-			prometheus.ExponentialBuckets(25e-6, 4, 9)),
+			[]float64{25e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10}),
 		commits: list.Histogram("commit_seconds", "Time from proposing an entry to Raft until the leader acted on it.",
 			prometheus.ExponentialBuckets(500e-6, 2, 14)),
 		inbox: prometheus.NewGauge(prometheus.GaugeOpts(

@@ -32,6 +32,11 @@ func (l *loop) picture(ctx context.Context) (*picture, error) {
 	})
 }
 
+// held returns what outstanding offers hold, by agent.
+func (l *loop) held(ctx context.Context) (map[offers.AgentID]offers.Holding, error) {
+	return ask(ctx, l, func(core *lead.Core, answer func(map[offers.AgentID]offers.Holding, error)) { answer(core.Held(), nil) })
+}
+
 // state returns what is replicated, everything that this leader has committed
 // in it. Unlike a picture it costs nothing.
 func (l *loop) state(ctx context.Context) (*state.State, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -38,7 +39,9 @@ func TestBadRequestsAreToldWhy(t *testing.T) {
 		{"GET", "/v1/tasks/f00001:t1/logs?stream=out", "", 400, offers.BadMessage, "stream"},
 		{"GET", "/v1/tasks/f00001:t1/logs?offset=-1", "", 400, offers.BadMessage, "offset"},
 		{"GET", "/v1/tasks/f00001:t1/logs?follow=si", "", 400, offers.BadMessage, "follow"},
-		{"GET", "/v1/events?typ=task", "", 400, offers.BadMessage, `"typ" is unknown; there are after, follow`},
+		{"GET", "/v1/events?typ=task", "", 400, offers.BadMessage, `"typ" is unknown; there are stale, after, follow`},
+		{"GET", "/v1/tasks?stat=running", "", 400, offers.BadMessage, `"stat" is unknown; there are stale, limit, next, framework`},
+		{"POST", "/v1/agents/a00001-c0de/drain?deadline=5s", "", 400, offers.BadMessage, `"deadline" is unknown; POST /v1/agents/{id}/drain takes none`},
 		{"GET", "/v1/events?type=tasks", "", 400, offers.BadMessage, `type "tasks" is none of an event's: task, agent`},
 		{"GET", "/v1/events?framework=zz", "", 404, offers.UnknownFramework, `"zz"`},
 		{"GET", "/v1/events?agent=zz", "", 404, offers.UnknownAgent, `"zz"`},
@@ -336,7 +339,7 @@ func TestSandboxIsPassedOnFromTheAgent(t *testing.T) {
 		"/v1/tasks/f00001:t1/logs":                             "/v1/sandbox/f00001-c0de/t1/logs?stream=stdout",
 		"/v1/tasks/t2/logs?stream=stderr&follow=true&offset=7": "/v1/sandbox/f00001-c0de/t2/logs?follow=true&offset=7&stream=stderr",
 		"/v1/tasks/t2/files":                                   "/v1/sandbox/f00001-c0de/t2/files/",
-		"/v1/tasks/t2/files/out/a%20b.txt?x=y":                 "/v1/sandbox/f00001-c0de/t2/files/out/a%20b.txt",
+		"/v1/tasks/t2/files/out/a%20b.txt":                     "/v1/sandbox/f00001-c0de/t2/files/out/a%20b.txt",
 	} {
 		status, header, text := s.ask("GET", path, "", "Authorization", "Bearer secret", "Cookie", "c=d", "Range", "bytes=0-1")
 		if status != 200 || text != "hello" || header.Get("Set-Cookie") != "" || header.Get("Content-Type") != "text/plain" || header.Get("X-Content-Type-Options") != "nosniff" {
@@ -361,12 +364,12 @@ func FuzzRoleOrder(f *testing.F) {
 	f.Add(`{"weight": null, "quota": null}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		read := func(body string) (offers.RoleSettings, error) {
-			var order roleOrder
+			var order shown.RoleSettings
 			r := httptest.NewRequest("PUT", "/v1/roles/x", strings.NewReader(body))
 			if err := readBody(r, &order); err != nil {
 				return offers.RoleSettings{}, err
 			}
-			return order.settings()
+			return readSettings(&order)
 		}
 		s, err := read(body)
 		if err != nil {
@@ -375,7 +378,7 @@ func FuzzRoleOrder(f *testing.F) {
 		if err := s.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		again, err := json.Marshal(map[string]any{"weight": s.Weight, "quota": shownQuota{showKinds(s.Quota.Limit), showKinds(s.Quota.Guarantee)}})
+		again, err := json.Marshal(map[string]any{"weight": s.Weight, "quota": shown.Quota{Limit: showKinds(s.Quota.Limit), Guarantee: showKinds(s.Quota.Guarantee)}})
 		if err != nil {
 			t.Fatal(err)
 		}

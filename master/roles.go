@@ -7,33 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// shownRole is a role as GET /v1/roles gives it.
-type shownRole struct {
-	Name       offers.Role            `json:"name"`
-	Weight     float64                `json:"weight"`
-	Quota      shownQuota             `json:"quota"`
-	Placement  offers.Placement       `json:"placement,omitempty"` // "": left to the role above it or the master
-	Share      float64                `json:"share"`               // offers counted, not divided by the weight
-	Dominant   string                 `json:"dominant"`
-	Used       map[string]json.Number `json:"used"` // by fair-share kind, offers counted
-	Frameworks int                    `json:"frameworks"`
-	Warning    string                 `json:"warning,omitempty"` // about what was set just now, for people
-}
-
-type shownQuota struct {
-	Limit     map[string]json.Number `json:"limit"`
-	Guarantee map[string]json.Number `json:"guarantee"`
-}
-
-func showRole(v match.RoleView) shownRole {
-	return shownRole{
+func showRole(v match.RoleView) shown.Role {
+	return shown.Role{
 		Name: v.Role, Weight: v.Settings.Weight,
-		Quota:     shownQuota{showKinds(v.Settings.Quota.Limit), showKinds(v.Settings.Quota.Guarantee)},
+		Quota:     shown.Quota{Limit: showKinds(v.Settings.Quota.Limit), Guarantee: showKinds(v.Settings.Quota.Guarantee)},
 		Placement: v.Settings.Placement,
 		Share:     v.Share, Dominant: v.Dominant, Used: showKinds(v.Used), Frameworks: v.Frameworks,
 	}
@@ -70,19 +53,8 @@ func (a *api) listRoles(r *http.Request, p *picture) (any, error) {
 	return l.page("roles"), nil
 }
 
-// roleOrder is the body of PUT /v1/roles/NAME. What it leaves out is as if
-// nothing had ever been said of it.
-type roleOrder struct {
-	Weight    *float64         `json:"weight"`
-	Placement offers.Placement `json:"placement"`
-	Quota     struct {
-		Limit     map[string]json.RawMessage `json:"limit"`
-		Guarantee map[string]json.RawMessage `json:"guarantee"`
-	} `json:"quota"`
-}
-
-// settings reads the order; the error names the field.
-func (o *roleOrder) settings() (offers.RoleSettings, error) {
+// readSettings reads what is to be said of a role; the error names the field.
+func readSettings(o *shown.RoleSettings) (offers.RoleSettings, error) {
 	s := offers.RoleSettings{Weight: 1, Placement: o.Placement}
 	if o.Weight != nil {
 		s.Weight = *o.Weight
@@ -129,11 +101,11 @@ func (a *api) putRole(w http.ResponseWriter, r *http.Request) error {
 	if err := name.Validate(); err != nil {
 		return offers.Errorf(offers.BadMessage, "%s", err)
 	}
-	var order roleOrder
+	var order shown.RoleSettings
 	if err := readBody(r, &order); err != nil {
 		return err
 	}
-	settings, err := order.settings()
+	settings, err := readSettings(&order)
 	if err != nil {
 		return err
 	}
@@ -145,8 +117,8 @@ func (a *api) putRole(w http.ResponseWriter, r *http.Request) error {
 			v = p.Match.Roles[i]
 		}
 		v.Settings = settings
-		shown := showRole(v)
-		shown.Warning = overGuaranteed(p.State, name, settings.Quota.Guarantee)
-		return []state.Command{set}, shown, nil
+		out := showRole(v)
+		out.Warning = overGuaranteed(p.State, name, settings.Quota.Guarantee)
+		return []state.Command{set}, out, nil
 	})
 }

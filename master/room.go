@@ -5,19 +5,13 @@ import (
 	"fmt"
 	"net/http"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-// shownOffer is an outstanding offer: what its framework sees, and whose it is.
-type shownOffer struct {
-	wire.Offer
-	Framework offers.FrameworkID `json:"framework_id"`
-	AgentID   offers.AgentID     `json:"agent_id"`
-}
-
 func (p *picture) showOffer(o *offers.Offer) any {
-	out := shownOffer{
+	out := shown.Offer{
 		Offer: wire.Offer{
 			ID: o.ID, Agent: wire.OfferAgent{ID: o.Agent, Attributes: map[string]string{}}, Resources: wire.MakeOffered(o),
 			DemandID: o.Demand, Expires: o.Expires.UTC(),
@@ -58,47 +52,33 @@ func (a *api) listOffers(r *http.Request, p *picture) (any, error) {
 	return l.page("offers"), nil
 }
 
-// shownRings is the rings of one kind, cpus in cores.
-type shownRings struct {
-	Name  string      `json:"name"`
-	Lower json.Number `json:"lower"`
-	Rings []shownRing `json:"rings"`
-}
-
-type shownRing struct {
-	Index  int              `json:"index"`
-	From   json.Number      `json:"from"`
-	To     *json.Number     `json:"to"` // null for the outermost
-	Agents []shownRingAgent `json:"agents"`
-}
-
-type shownRingAgent struct {
-	ID   offers.AgentID `json:"id"`
-	Name string         `json:"name"`
-	Free json.Number    `json:"free"`
-}
-
 // listRings has all of a kind on one page; ?resource= asks for one kind.
 func (a *api) listRings(r *http.Request, p *picture) (any, error) {
-	out := []shownRings{}
+	out := []shown.RingSet{}
 	for _, set := range p.Match.Rings {
 		if given(r.URL.Query().Get("resource"), set.Name) {
 			continue
 		}
 		amount := func(n int64) json.Number { return showKind(set.Name, n) }
-		kind := shownRings{Name: set.Name, Lower: amount(set.Lower), Rings: []shownRing{}}
+		kind := shown.RingSet{Name: set.Name, Lower: amount(set.Lower), Rings: []shown.Ring{}}
 		for _, ring := range set.Rings {
-			one := shownRing{Index: ring.Index, From: amount(ring.From), Agents: []shownRingAgent{}}
+			one := shown.Ring{Index: ring.Index, From: amount(ring.From), Agents: []shown.RingAgent{}}
 			if ring.To >= 0 {
 				to := amount(ring.To)
 				one.To = &to
 			}
 			for _, ag := range ring.Agents {
-				one.Agents = append(one.Agents, shownRingAgent{ag.ID, p.agentName(ag.ID), amount(ag.Free)})
+				one.Agents = append(one.Agents, shown.RingAgent{ID: ag.ID, Name: p.agentName(ag.ID), Free: amount(ag.Free)})
 			}
 			kind.Rings = append(kind.Rings, one)
 		}
 		out = append(out, kind)
 	}
-	return map[string]any{"resources": out}, nil
+	away := 0
+	for ag := range p.State.Agents() {
+		if ag.State == offers.AgentActive && !p.AgentOnline[ag.ID] {
+			away++
+		}
+	}
+	return shown.RingSets{Resources: out, Away: away}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -74,11 +75,6 @@ func (a *api) elsewhere(w http.ResponseWriter, r *http.Request, err error) error
 	return &statusError{http.StatusTemporaryRedirect, offers.Errorf(offers.NotLeader, "the master %s leads, at %s", leader.Name, leader.HTTP)}
 }
 
-const (
-	defaultLimit = 10_000
-	maxLimit     = 100_000
-)
-
 // lister collects one page of a list: the items whose key comes after the
 // cursor, in the order they are given, up to the limit.
 type lister struct {
@@ -90,11 +86,11 @@ type lister struct {
 }
 
 func newLister(r *http.Request) (*lister, error) {
-	l := &lister{after: r.URL.Query().Get("next"), limit: defaultLimit, items: []any{}}
+	l := &lister{after: r.URL.Query().Get("next"), limit: shown.DefaultLimit, items: []any{}}
 	if text := r.URL.Query().Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxLimit {
-			return nil, offers.Errorf(offers.BadMessage, "limit is %.60q; 1 to %d", text, maxLimit)
+		if err != nil || n < 1 || n > shown.MaxLimit {
+			return nil, offers.Errorf(offers.BadMessage, "limit is %.60q; 1 to %d", text, shown.MaxLimit)
 		}
 		l.limit = n
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -52,7 +53,7 @@ func (a *api) restoreSnapshot(w http.ResponseWriter, r *http.Request) error {
 		return a.elsewhere(w, r, err)
 	}
 	n := s.Counts()
-	return write(w, map[string]any{"cluster_id": s.ClusterID(), "agents": n.Agents, "frameworks": n.Frameworks, "tasks": n.Live, "term": a.replica.Term()})
+	return write(w, shown.Restored{ClusterID: s.ClusterID(), Agents: n.Agents, Frameworks: n.Frameworks, Tasks: n.Live, Term: a.replica.Term()})
 }
 
 // unreadable says what is wrong with a snapshot, unless it is only too large.

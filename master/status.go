@@ -3,53 +3,22 @@ package master
 import (
 	"net/http"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// shownMaster is one master. Its role is leader, follower, joining while it
-// has no vote yet, or unreachable where it does not answer the master that is
-// asked.
-type shownMaster struct {
-	Name    string `json:"name"`
-	Address string `json:"address"` // HTTP, host:port; "" while unknown
-	Raft    string `json:"raft"`
-	Role    string `json:"role"`
-}
-
-type shownLeader struct {
-	Name    string `json:"name"`
-	Address string `json:"address"`
-}
-
-// shownStatus is the cluster at a glance.
-type shownStatus struct {
-	ClusterID  string                    `json:"cluster_id"`
-	Version    string                    `json:"version"`
-	Leader     *shownLeader              `json:"leader"`
-	Term       uint64                    `json:"term"`
-	Masters    []shownMaster             `json:"masters"`
-	Agents     map[offers.AgentState]int `json:"agents"`
-	Frameworks int                       `json:"frameworks"` // that are not removed
-	Tasks      map[offers.State]int      `json:"tasks"`      // ended ones as far as they are remembered
-	Offers     int                       `json:"offers"`
-	Pending    map[string]int            `json:"pending"` // waiting demands by the kind that stops them
-	Total      shown                     `json:"total"`   // of agents that are not unreachable or gone
-	Used       shown                     `json:"used"`
-	Offered    shown                     `json:"offered"`
-}
-
 func (a *api) status(_ *http.Request, p *picture) (any, error) { return a.statusOf(p), nil }
 
-func (a *api) statusOf(p *picture) shownStatus {
+func (a *api) statusOf(p *picture) shown.Status {
 	c := p.count()
-	out := shownStatus{
+	out := shown.Status{
 		ClusterID: p.State.ClusterID(), Version: a.version, Term: p.Term, Masters: a.showMasters(),
 		Agents: c.agents, Frameworks: c.connected + c.disconnected, Tasks: c.tasks,
 		Offers: len(p.Match.Offers), Pending: p.Match.Pending,
 		Total: c.total.show(), Used: c.used.show(), Offered: c.offered.show(),
 	}
 	if leader, ok := a.replica.Leader(); ok {
-		out.Leader = &shownLeader{leader.Name, leader.HTTP}
+		out.Leader = &shown.Leader{Name: leader.Name, Address: leader.HTTP}
 	}
 	if out.Pending == nil {
 		out.Pending = map[string]int{}
@@ -58,12 +27,12 @@ func (a *api) statusOf(p *picture) shownStatus {
 }
 
 func (a *api) masters(*http.Request, *picture) (any, error) {
-	return map[string]any{"masters": a.showMasters()}, nil
+	return shown.Masters{Masters: a.showMasters()}, nil
 }
 
-func (a *api) showMasters() []shownMaster {
+func (a *api) showMasters() []shown.Master {
 	leader, _ := a.replica.Leader()
-	out := []shownMaster{}
+	out := []shown.Master{}
 	for _, m := range a.replica.Members() {
 		role := "follower"
 		switch {
@@ -74,7 +43,7 @@ func (a *api) showMasters() []shownMaster {
 		case m.Joining:
 			role = "joining"
 		}
-		out = append(out, shownMaster{m.Name, m.HTTP, m.Raft, role})
+		out = append(out, shown.Master{Name: m.Name, Address: m.HTTP, Raft: m.Raft, Role: role})
 	}
 	return out
 }

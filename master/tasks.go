@@ -1,56 +1,26 @@
 package master
 
 import (
-	"encoding/json"
 	"iter"
 	"net/http"
 	"strings"
 	"time"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// shownTask is a task as GET /v1/tasks gives it.
-type shownTask struct {
-	ID        offers.TaskID             `json:"id"`
-	Name      string                    `json:"name"`
-	Framework offers.FrameworkID        `json:"framework_id"`
-	Agent     offers.AgentID            `json:"agent_id"`
-	Role      offers.Role               `json:"role"`
-	State     offers.State              `json:"state"`
-	Resources taskResources             `json:"resources"`
-	Devices   map[string][]offers.Grant `json:"devices"`
-	ExitCode  *int                      `json:"exit_code,omitempty"`
-	Signal    string                    `json:"signal,omitempty"`
-	Healthy   *bool                     `json:"healthy,omitempty"`
-	Reason    string                    `json:"reason,omitempty"`
-	Message   string                    `json:"message,omitempty"`
-	Labels    map[string]string         `json:"labels,omitempty"`
-	Killed    bool                      `json:"kill_ordered,omitempty"`
-	Created   *time.Time                `json:"created"`
-	Started   *time.Time                `json:"started,omitempty"`
-	Finished  *time.Time                `json:"finished,omitempty"`
-	History   []shownMoment             `json:"history,omitempty"` // of one task that was asked for
-}
-
-// taskResources is what a task asked for, every scalar kind shown.
-type taskResources struct {
-	CPUs      json.Number                 `json:"cpus"`
-	Mem       int64                       `json:"mem"`
-	Disk      int64                       `json:"disk"`
-	Bandwidth int64                       `json:"bandwidth"`
-	Ports     offers.Ports                `json:"ports,omitempty"`
-	Devices   map[string]offers.DeviceAsk `json:"devices,omitempty"`
-}
-
-func (p *picture) showTask(t *state.Task) *shownTask {
+func (p *picture) showTask(t *state.Task) *shown.Task {
 	status := p.taskStatus(t)
 	a := t.Spec.Resources.Amounts
-	out := &shownTask{
+	out := &shown.Task{
 		ID: t.Spec.ID, Name: t.Spec.Name, Framework: t.Framework, Agent: t.Agent, Role: t.Role, State: status.State,
-		Resources: taskResources{cores(a[offers.CPUs]), a[offers.Mem], a[offers.Disk], a[offers.Bandwidth], t.Holding.Ports, t.Spec.Resources.Devices},
-		Devices:   status.Devices, ExitCode: status.ExitCode, Signal: status.Signal, Healthy: status.Healthy, Reason: status.Reason, Message: status.Message,
+		Resources: shown.TaskResources{
+			CPUs: cores(a[offers.CPUs]), Mem: a[offers.Mem], Disk: a[offers.Disk], Bandwidth: a[offers.Bandwidth],
+			Ports: t.Holding.Ports, Devices: t.Spec.Resources.Devices,
+		},
+		Devices: status.Devices, ExitCode: status.ExitCode, Signal: status.Signal, Healthy: status.Healthy, Reason: status.Reason, Message: status.Message,
 		Labels: t.Spec.Labels, Killed: t.Kill != nil && t.End == nil, Created: moment(t.Created), Started: moment(status.Started),
 	}
 	if out.Devices == nil {
@@ -89,7 +59,7 @@ func (a *api) listTasks(r *http.Request, p *picture) (any, error) {
 	if s := offers.State(q.Get("state")); s != "" && !s.Known() {
 		return nil, offers.Errorf(offers.BadMessage, "state %.60q is none of a task's", s)
 	}
-	for t := range p.tasksOf(q.Get("framework")) {
+	for t := range p.tasksOf(q.Get("framework"), l.after) {
 		if given(q.Get("agent"), string(t.Agent), p.agentName(t.Agent)) || given(q.Get("role"), string(t.Role)) ||
 			q.Has("state") && given(q.Get("state"), string(p.taskStatus(t).State)) {
 			continue
@@ -101,21 +71,33 @@ func (a *api) listTasks(r *http.Request, p *picture) (any, error) {
 	return l.page("tasks"), nil
 }
 
-// tasksOf yields the tasks of the framework of that id or name, all for "".
-func (p *picture) tasksOf(framework string) iter.Seq[*state.Task] {
-	switch {
-	case framework == "":
-		return p.State.Tasks()
-	case p.State.Framework(offers.FrameworkID(framework)) != nil:
-		return p.State.TasksOf(offers.FrameworkID(framework))
+// tasksOf yields the tasks of the framework of that id or name, all for "", from
+// about the task on that a page ended with.
+func (p *picture) tasksOf(framework, last string) iter.Seq[*state.Task] {
+	f, id, _ := strings.Cut(last, ":")
+	from := offers.TaskRef{Framework: offers.FrameworkID(f), Task: offers.TaskID(id)}
+	known := p.State.Framework(offers.FrameworkID(framework)) != nil
+	if known && f != framework {
+		from = offers.TaskRef{Framework: offers.FrameworkID(framework)}
 	}
 	return func(yield func(*state.Task) bool) {
-		for t := range p.State.Tasks() {
-			if f := p.State.Framework(t.Framework); f != nil && f.Name == framework && !yield(t) {
+		for t := range p.State.TasksFrom(from) {
+			switch {
+			case known && string(t.Framework) != framework:
+				return
+			case !known && framework != "" && p.frameworkName(t.Framework) != framework:
+			case !yield(t):
 				return
 			}
 		}
 	}
+}
+
+func (p *picture) frameworkName(id offers.FrameworkID) string {
+	if f := p.State.Framework(id); f != nil {
+		return f.Name
+	}
+	return ""
 }
 
 func (p *picture) agentName(id offers.AgentID) string {
@@ -161,9 +143,7 @@ func (p *picture) findTask(text string) (*state.Task, error) {
 
 // killTask orders the end of a task.
 func (a *api) killTask(w http.ResponseWriter, r *http.Request) error {
-	var order struct {
-		Grace *offers.Duration `json:"grace"`
-	}
+	var order shown.Kill
 	if err := readBody(r, &order); err != nil {
 		return err
 	}

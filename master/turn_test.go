@@ -200,3 +200,113 @@ func TestStoreIsReadWithTheMajority(t *testing.T) {
 		}
 	}
 }
+
+// TestLongCommitIsSpreadOverTurns: what follows from a commit may take long,
+// such as that a thousand agents are back with their tasks. No turn takes all of
+// it, everything keeps its order, and what is committed later waits.
+func TestLongCommitIsSpreadOverTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := turning(t, &agreement{})
+		var acted []int
+		commit := func(from, to int) outcome {
+			for i := from; i < to; i++ {
+				l.core.Commit(state.Command{Init: &state.Init{ClusterID: "c0de"}}, func(state.Result) {
+					acted = append(acted, i)
+					time.Sleep(10 * time.Millisecond)
+				})
+			}
+			l.finishTurn(time.NewTimer(time.Hour))
+			return outcome{proposal: <-l.proposed, results: make([]state.Result, to-from)}
+		}
+		first, second := commit(0, 10), commit(10, 12)
+		l.conclude(first)
+		if l.unfinished == nil || len(acted) > 3 {
+			t.Fatalf("%v were acted on in one turn", acted)
+		}
+		soon := time.NewTimer(time.Hour)
+		l.finishTurn(soon)
+		<-soon.C // the next turn is due at once
+		l.committed <- second
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); l.run(ctx) }()
+		time.Sleep(time.Minute)
+		cancel()
+		<-done
+		if want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}; !slices.Equal(acted, want) {
+			t.Errorf("acted on %v; want %v", acted, want)
+		}
+	})
+}
+
+// While as many entries are under way as may be, turns share the next one, in
+// their order; what waits when the leadership ends was never proposed.
+func TestTurnsShareTheNextEntry(t *testing.T) {
+	a := &agreement{}
+	l := turning(t, a)
+	timer := time.NewTimer(time.Hour)
+	var answered []int
+	turn := func(n int) {
+		l.core.Commit(state.Command{Init: &state.Init{ClusterID: "c0de"}}, func(state.Result) { answered = append(answered, n) })
+		l.finishTurn(timer)
+	}
+	for n := range depth + 3 {
+		turn(n)
+	}
+	var sizes []int
+	for len(l.proposed) > 0 {
+		p := <-l.proposed
+		sizes = append(sizes, len(p.batch))
+		l.conclude(outcome{proposal: p, results: make([]state.Result, len(p.batch))})
+		l.finishTurn(timer)
+	}
+	if want := append(slices.Repeat([]int{1}, depth), 3); !slices.Equal(sizes, want) {
+		t.Errorf("entries of %d commands; want %d", sizes, want)
+	}
+	if !slices.IsSorted(answered) || len(answered) != depth+3 {
+		t.Errorf("%d were answered", answered)
+	}
+
+	for n := range depth + 1 {
+		turn(n)
+	}
+	l.stepDown("the test has it so")
+	l.begin()
+	for range depth {
+		l.conclude(outcome{proposal: <-l.proposed})
+	}
+	l.finishTurn(timer)
+	if len(l.proposed) != 0 || l.underWay != 0 || len(answered) != depth+3 {
+		t.Errorf("%d entries are proposed and %d under way after the leadership of their turns, %d turns were answered", len(l.proposed), l.underWay, len(answered)-depth-3)
+	}
+}
+
+// Where an entry's worth of commands waits for the disk, nothing more is taken
+// in until there is room.
+func TestFullTurnsHoldTheInbox(t *testing.T) {
+	l := turning(t, &agreement{})
+	timer := time.NewTimer(time.Hour)
+	commit := func(n int) {
+		for range n {
+			l.core.Commit(state.Command{Init: &state.Init{ClusterID: "c0de"}}, nil)
+		}
+		l.finishTurn(timer)
+	}
+	for range depth {
+		commit(1)
+	}
+	commit(entryCommands - 1)
+	if l.full() {
+		t.Error("there is room for one more, and nothing is taken")
+	}
+	commit(1)
+	if !l.full() {
+		t.Error("an entry's worth waits, and more is taken")
+	}
+	p := <-l.proposed
+	l.conclude(outcome{proposal: p, results: make([]state.Result, 1)})
+	l.finishTurn(timer)
+	if l.full() || l.weight != 0 {
+		t.Errorf("there is room, and nothing is taken; %d bytes wait", l.weight)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -17,25 +18,20 @@ const (
 	usageKept  = 240 // an hour
 )
 
-// shownSample is what was there, used and offered at one moment.
-type shownSample struct {
-	Time    time.Time `json:"time"`
-	Total   shown     `json:"total"`
-	Used    shown     `json:"used"`
-	Offered shown     `json:"offered"`
-}
-
 // count notes what is used, now and then, until ctx ends. Every master does,
 // so that the last hour outlives a leader; one that does not lead sees no offers.
 func (a *api) count(ctx context.Context) {
-	tick := time.NewTicker(usageEvery)
+	tick, held := time.NewTicker(usageEvery), time.NewTimer(heldEvery)
 	defer tick.Stop()
+	defer held.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 			a.sample(ctx, time.Now().UTC())
+		case <-held.C:
+			held.Reset(a.tellHeld(ctx))
 		}
 	}
 }
@@ -48,7 +44,7 @@ func (a *api) sample(ctx context.Context, now time.Time) {
 		p = a.glance()
 	}
 	s := a.statusOf(p)
-	a.feed.note(shownSample{now, s.Total, s.Used, s.Offered})
+	a.feed.note(shown.Sample{Time: now, Total: s.Total, Used: s.Used, Offered: s.Offered})
 	if !leads {
 		return
 	}
@@ -62,5 +58,5 @@ func (a *api) sample(ctx context.Context, now time.Time) {
 
 // usage has the samples of the last hour, the eldest first.
 func (a *api) usage(*http.Request, *picture) (any, error) {
-	return map[string]any{"every": offers.Duration(usageEvery), "samples": a.feed.notes()}, nil
+	return shown.Usage{Every: offers.Duration(usageEvery), Samples: a.feed.notes()}, nil
 }

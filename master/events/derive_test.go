@@ -257,6 +257,7 @@ func TestTypesAreDescribed(t *testing.T) {
 	all, err := json.Marshal(&events.Event{
 		Framework: "f", Task: "t", Agent: "a", Offer: "o", Demand: "d", Role: "r", Name: "n", State: "s", Resume: "r", Reason: "r", Message: "m", ExitCode: new(int),
 		Signal: "s", Healthy: new(bool), Resources: new(events.Room), Devices: map[string][]offers.Grant{"gpu": nil}, Deadline: dawn,
+		Ring: new(offers.RingRef), Count: new(int), Stopped: []string{"cpus"}, Reasons: []events.Reason{{}},
 		Address: "a", Term: 1, Lost: 1,
 	})
 	if err != nil {

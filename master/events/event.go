@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,7 +20,7 @@ type Event struct {
 	Task      offers.TaskID             `json:"task_id,omitempty"`
 	Agent     offers.AgentID            `json:"agent_id,omitempty"`
 	Offer     offers.OfferID            `json:"offer_id,omitempty"`
-	Demand    offers.DemandID           `json:"demand_id,omitempty"` // of the offer
+	Demand    offers.DemandID           `json:"demand_id,omitempty"` // that waits, or of the offer
 	Role      offers.Role               `json:"role,omitempty"`
 	Name      string                    `json:"name,omitempty"` // of the task, agent, framework or master
 	State     string                    `json:"state,omitempty"`
@@ -31,6 +32,10 @@ type Event struct {
 	Healthy   *bool                     `json:"healthy,omitempty"`
 	Resources *Room                     `json:"resources,omitempty"` // what a launch took, an end gave back, or an offer holds
 	Devices   map[string][]offers.Grant `json:"devices,omitempty"`
+	Ring      *offers.RingRef           `json:"ring,omitempty"`    // in which the agent of an offer was found
+	Count     *int                      `json:"count,omitempty"`   // units that wait; none: whole agents
+	Stopped   []string                  `json:"stopped,omitempty"` // the kinds that a demand waits for, and what else it does
+	Reasons   []Reason                  `json:"reasons,omitempty"` // what is against the agents
 	Deadline  time.Time                 `json:"deadline,omitzero"` // of a framework that is away, or an offer
 	Address   string                    `json:"address,omitempty"` // HTTP, of a master
 	Term      uint64                    `json:"term,omitempty"`
@@ -47,6 +52,48 @@ type Room offers.Amounts
 func (r Room) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, `{"cpus":%s,"mem":%d,"disk":%d,"bandwidth":%d}`,
 		offers.FormatCPUs(r[offers.CPUs]), r[offers.Mem], r[offers.Disk], r[offers.Bandwidth]), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, and passes over what a newer
+// master may add.
+func (r *Room) UnmarshalJSON(data []byte) error {
+	var in struct {
+		CPUs      json.Number `json:"cpus"`
+		Mem       int64       `json:"mem"`
+		Disk      int64       `json:"disk"`
+		Bandwidth int64       `json:"bandwidth"`
+	}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return fmt.Errorf("resources: %w", err)
+	}
+	cpus, err := offers.ParseScalar(offers.CPUs, cmp.Or(in.CPUs.String(), "0"))
+	if err != nil {
+		return fmt.Errorf("resources: cpus: %w", err)
+	}
+	*r = Room{offers.CPUs: cpus, offers.Mem: in.Mem, offers.Disk: in.Disk, offers.Bandwidth: in.Bandwidth}
+	return nil
+}
+
+// Against is what speaks against an agent, by the codes of package match.
+type Against struct {
+	Code string `json:"code"`
+	What string `json:"what,omitempty"` // the kind, constraint, class or state, as the code says
+}
+
+// Reason counts the agents that the same speaks against.
+type Reason struct {
+	Against
+	Agents int          `json:"agents"`
+	Asked  *json.Number `json:"asked,omitempty"` // of the kind
+	Most   *json.Number `json:"most,omitempty"`  // that one of the agents has of it, in all or free as the code says
+	Also   []Lack       `json:"also,omitempty"`  // other kinds of which the same agents have too little, in the same way
+}
+
+// Lack is a kind of which agents have too little.
+type Lack struct {
+	What  string       `json:"what"`            // the kind
+	Asked *json.Number `json:"asked,omitempty"` // of it
+	Most  *json.Number `json:"most,omitempty"`  // that one of the agents has
 }
 
 // Frame returns the event as one block of a stream of server-sent events.

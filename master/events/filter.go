@@ -9,17 +9,17 @@ import (
 )
 
 // Filter is what a reader wants. The zero Filter wants everything but what
-// becomes of offers.
+// the matching does.
 type Filter struct {
 	Framework offers.FrameworkID
 	Agent     offers.AgentID
 	Role      offers.Role
 	Task      offers.TaskID // of Framework
-	Types     []Type        // none: all but those of offers
+	Types     []Type        // none: all but those of the matching
 }
 
 // ParseTypes reads types separated by commas; a kind (task, agent, framework,
-// role, leader, offer) stands for all of its types.
+// role, leader, demand, offer) stands for all of its types.
 func ParseTypes(text string) ([]Type, error) {
 	var out []Type
 	for word := range strings.SplitSeq(text, ",") {
@@ -56,8 +56,8 @@ func (f *Filter) Wants(e *Event) bool {
 		(f.Agent == "" || f.Agent == e.Agent) &&
 		(f.Role == "" || f.Role == e.Role) &&
 		(f.Task == "" || f.Task == e.Task) &&
-		(len(f.Types) == 0 && !e.Type.OfOffer() || slices.Contains(f.Types, e.Type))
+		(len(f.Types) == 0 && !e.Type.OfMatching() || slices.Contains(f.Types, e.Type))
 }
 
-// WantsOffers reports whether a reader asks for what becomes of offers.
-func (f *Filter) WantsOffers() bool { return slices.ContainsFunc(f.Types, Type.OfOffer) }
+// WantsMatching reports whether a reader asks for what the matching does.
+func (f *Filter) WantsMatching() bool { return slices.ContainsFunc(f.Types, Type.OfMatching) }

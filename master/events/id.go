@@ -44,6 +44,12 @@ func (id ID) String() string {
 // MarshalText implements [encoding.TextMarshaler].
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (id *ID) UnmarshalText(text []byte) (err error) {
+	*id, err = ParseID(string(text))
+	return err
+}
+
 // ParseID reads what String wrote.
 func ParseID(text string) (ID, error) {
 	refused := offers.Errorf(offers.BadMessage, "%.80q is no id of an event", text)

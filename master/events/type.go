@@ -20,7 +20,8 @@ const (
 	RoleSet               Type = "role_set"
 	LeaderElected         Type = "leader_elected"
 
-	// What becomes of offers is told only while somebody asks for it by type.
+	// What the matching does is told only while somebody asks for it by type.
+	DemandWaiting  Type = "demand_waiting"
 	OfferMade      Type = "offer_made"
 	OfferAccepted  Type = "offer_accepted"
 	OfferDeclined  Type = "offer_declined"
@@ -40,7 +41,7 @@ const (
 var Types = []Type{
 	TaskLaunched, TaskUpdated, TaskKillOrdered, TaskEnded, AgentRegistered, AgentUpdated, AgentDisconnected,
 	FrameworkRegistered, FrameworkDisconnected, FrameworkRemoved, RoleSet, LeaderElected,
-	OfferMade, OfferAccepted, OfferDeclined, OfferRescinded, OfferExpired,
+	DemandWaiting, OfferMade, OfferAccepted, OfferDeclined, OfferRescinded, OfferExpired,
 }
 
 // kind is what a type is about.
@@ -49,8 +50,8 @@ func (t Type) kind() string {
 	return kind
 }
 
-// OfOffer reports whether events of the type are told only to who asks for them.
-func (t Type) OfOffer() bool { return t.kind() == "offer" }
+// OfMatching reports whether events of the type are told only to who asks for them.
+func (t Type) OfMatching() bool { return t.kind() == "offer" || t.kind() == "demand" }
 
 // Description is what there is to know of a type.
 type Description struct {
@@ -80,7 +81,8 @@ var Described = []Description{
 	{FrameworkRemoved, true, "A framework was removed, with all its tasks.", words("framework_id name role deadline")},
 	{RoleSet, true, "The weight, quota or placement of a role changed.", words("role")},
 	{LeaderElected, false, "A master began to lead.", words("name address term")},
-	{OfferMade, false, "A framework is offered room on an agent until the deadline. Offers are told only while somebody asks for them by type.", append(words("deadline"), offerFields...)},
+	{DemandWaiting, false, "A demand began to wait, or waits for something else now: stopped says for what, reasons what is against how many agents. Demands are told only while somebody asks for them by type, those that wait already when the first one asks.", words("framework_id demand_id role count stopped reasons message")},
+	{OfferMade, false, "A framework is offered room on an agent until the deadline. Offers are told only while somebody asks for them by type.", append(words("deadline ring"), offerFields...)},
 	{OfferAccepted, false, "An offer was used; what its tasks hold is in their task_launched.", offerFields},
 	{OfferDeclined, false, "An offer was given back.", offerFields},
 	{OfferRescinded, false, "An offer was taken back.", append(words("reason"), offerFields...)},

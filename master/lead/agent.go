@@ -168,6 +168,7 @@ func (c *Core) agentStateSet(id offers.AgentID) {
 	if a == nil {
 		return
 	}
+	c.noteDrain(a)
 	switch a.State {
 	case offers.AgentGone:
 		c.agentGone(id)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -33,7 +34,7 @@ type Config struct {
 const FrameworkHeartbeat = 5 * time.Second
 
 // AgentHeartbeat is how often agents are to send a heartbeat.
-func (c *Config) AgentHeartbeat() time.Duration { return min(5*time.Second, c.AgentTimeout/4) }
+func (c *Config) AgentHeartbeat() time.Duration { return min(10*time.Second, c.AgentTimeout/4) }
 
 // Peer is the connection to a framework or an agent, as the core sees it.
 // Neither method waits or fails: a connection that can't take a message ends.
@@ -67,6 +68,7 @@ type Core struct {
 	agents     map[offers.AgentID]*Agent
 	followers  map[match.Follower]struct{}
 	silent     map[offers.AgentID]time.Time // agents without session, since when
+	draining   map[offers.AgentID]struct{}  // agents that drain, and some that did
 	deadlines  map[offers.FrameworkID]time.Time
 	delivery   *delivery
 	unsure     map[offers.TaskRef]bool // tasks of which a reconcile could not tell the state for want of their agents, and nothing was told since
@@ -75,11 +77,13 @@ type Core struct {
 	attempts   map[string]uint64 // the newest connection of each client that registered
 	turn       []Step            // commands collected in this turn
 	parcels    []*parcel         // that hold something of this turn
+	inquiries  []*inquiry        // that have not been answered wholly
 	notes      []Note
 	told       []events.Event // of this turn
-	follows    bool           // what becomes of offers is told
+	follows    bool           // what the matching does is told
 	spans      []offers.Span  // of this turn
 	dirty      bool           // something changed since Observe
+	unknown    []string       // kinds of the settings of which it was said that no agent has them
 	behind     bool           // inputs wait, see Behind
 	level      time.Time      // when a turn ended and none did
 }
@@ -100,6 +104,7 @@ func New(config Config, s *state.State, now time.Time) *Core {
 		agents:     map[offers.AgentID]*Agent{},
 		followers:  map[match.Follower]struct{}{},
 		silent:     map[offers.AgentID]time.Time{},
+		draining:   map[offers.AgentID]struct{}{},
 		deadlines:  map[offers.FrameworkID]time.Time{},
 		delivery:   newDelivery(name),
 		unsure:     map[offers.TaskRef]bool{},
@@ -127,6 +132,10 @@ func New(config Config, s *state.State, now time.Time) *Core {
 		} else {
 			c.silent[a.ID] = now
 		}
+		c.noteDrain(a)
+	}
+	if len(c.silent) > 0 {
+		c.noteUnknown()
 	}
 	return c
 }
@@ -205,10 +214,12 @@ func (c *Core) Finish() Turn {
 		c.level = c.now
 	}
 	c.behind = false
+	c.inquiries = slices.DeleteFunc(c.inquiries, func(q *inquiry) bool { return q.answer(c) })
 	r := c.match.Ready(c.now)
 	c.tellOffers(&r)
+	c.tellWaits(&r)
 	c.sendReady(r)
-	t := Turn{Steps: c.turn, Notes: c.notes, Told: c.told, Spans: c.spans, More: r.More, Puzzle: r.Puzzle, Searches: r.Searches}
+	t := Turn{Steps: c.turn, Notes: c.notes, Told: c.told, Spans: c.spans, More: r.More || len(c.inquiries) > 0, Puzzle: r.Puzzle, Searches: r.Searches}
 	c.turn, c.notes, c.told, c.spans = nil, nil, nil, nil
 	t.Next, _ = c.match.Next()
 	if at, ok := c.delivery.next(); ok && (t.Next.IsZero() || at.Before(t.Next)) {
@@ -220,17 +231,37 @@ func (c *Core) Finish() Turn {
 // Committed acts on steps that were committed, with their results, in the
 // order in which Finish returned them. s is the state after them, or later.
 func (c *Core) Committed(steps []Step, results []state.Result, s *state.State) {
+	c.CommittedUntil(steps, results, s, func() bool { return false })
+}
+
+// CommittedUntil is Committed that stops once it is enough, which it asks after
+// each step, and returns how many it acted on. The rest is to follow before
+// anything that was committed later.
+func (c *Core) CommittedUntil(steps []Step, results []state.Result, s *state.State, enough func() bool) (n int) {
 	c.committed, c.dirty = s, true
-	for i := range steps {
-		c.applied(&steps[i].Command, results[i])
-		if steps[i].then != nil {
-			steps[i].then(results[i])
+	for n < len(steps) {
+		c.applied(&steps[n].Command, results[n])
+		if steps[n].then != nil {
+			steps[n].then(results[n])
+		}
+		if n++; enough() {
+			break
 		}
 	}
 	c.dispatch()
+	return n
 }
 
 func (c *Core) note(text string, args ...any) { c.notes = append(c.notes, Note{text, args}) }
+
+// noteUnknown says which kinds of the settings no agent has, whenever these are others.
+func (c *Core) noteUnknown() {
+	unknown := c.match.Unknown()
+	if len(unknown) > 0 && !slices.Equal(unknown, c.unknown) {
+		c.note("the settings name kinds that no agent that is known has", "kinds", strings.Join(unknown, ","))
+	}
+	c.unknown = unknown
+}
 
 // applied brings the soft state up to date with one committed command.
 func (c *Core) applied(done *state.Command, r state.Result) {
@@ -242,11 +273,15 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 	}
 	c.traceEnds(r.Ended)
 	switch {
+	case done.Launch != nil:
+		c.match.Launched(r.Value.(*state.Task))
 	case done.RegisterAgent != nil:
 		if r.Gone != nil { // the agent that had the name before
 			c.agentGone(r.Gone.ID)
 		}
+		c.noteDrain(r.Value.(*state.Agent))
 		c.match.AgentChanged(r.Value.(*state.Agent))
+		c.noteUnknown()
 	case done.SetAgentState != nil:
 		c.agentStateSet(done.SetAgentState.ID)
 	case done.RegisterFramework != nil:
@@ -314,11 +349,22 @@ func (c *Core) markUnreachable(now time.Time) {
 	}
 }
 
+// noteDrain has finishDrains look at an agent that drains.
+func (c *Core) noteDrain(a *state.Agent) {
+	if a.State == offers.AgentDraining {
+		c.draining[a.ID] = struct{}{}
+	}
+}
+
 // finishDrains marks draining agents drained once nothing runs on them.
 func (c *Core) finishDrains() {
 	s := c.state()
-	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
+	for _, id := range slices.Sorted(maps.Keys(c.draining)) {
 		if a := s.Agent(id); a == nil || a.State != offers.AgentDraining {
+			delete(c.draining, id)
+			continue
+		}
+		if c.agents[id] == nil {
 			continue
 		}
 		live := false

@@ -1,6 +1,9 @@
 package lead
 
 import (
+	"encoding/json"
+
+	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -17,3 +20,26 @@ func (c *Core) ExplainStated(id offers.FrameworkID, demand offers.DemandID, most
 
 // Waiting returns the demands that wait, see [match.Matcher.Waiting].
 func (c *Core) Waiting() []match.Waiting { return c.match.Waiting() }
+
+// ShowReasons returns what is against the agents of a trail as programs see it.
+func ShowReasons(t *match.Trail) []events.Reason {
+	out := []events.Reason{}
+	for _, r := range t.Reasons {
+		first := showLack(r.Lack)
+		one := events.Reason{Against: events.Against{Code: r.Code, What: r.What}, Agents: r.Agents, Asked: first.Asked, Most: first.Most}
+		for _, l := range r.Also {
+			one.Also = append(one.Also, showLack(l))
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func showLack(l match.Lack) events.Lack {
+	out := events.Lack{What: l.Kind}
+	if l.Asked > 0 {
+		asked, most := json.Number(offers.FormatKind(l.Kind, l.Asked)), json.Number(offers.FormatKind(l.Kind, l.Most))
+		out.Asked, out.Most = &asked, &most
+	}
+	return out
+}

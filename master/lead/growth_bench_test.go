@@ -178,3 +178,16 @@ func processorTime(b *testing.B) time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// BenchmarkTick is what an idle leader does every second, while whoever wants an
+// offer waits.
+func BenchmarkTick(b *testing.B) {
+	for _, agents := range []int{100, 10_000} {
+		b.Run(fmt.Sprint(agents), func(b *testing.B) {
+			g := newGrowth(b, agents)
+			for b.Loop() {
+				g.Tick()
+			}
+		})
+	}
+}

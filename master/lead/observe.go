@@ -37,3 +37,6 @@ func (c *Core) Observe() Observation {
 	}
 	return o
 }
+
+// Held returns what outstanding offers hold, by agent; see [match.Matcher.Held].
+func (c *Core) Held() map[offers.AgentID]offers.Holding { return c.match.Held() }

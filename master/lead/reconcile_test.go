@@ -1,6 +1,8 @@
 package lead_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -126,5 +128,44 @@ func TestReconcileIsCompletedByTheAgent(t *testing.T) {
 	h.back(listed(a.ref("asked"), offers.Running))
 	if got := heard[*wire.Update](a.listener); len(got) != 0 {
 		t.Errorf("nobody asked the next leader, which tells %+v", got[0].Status)
+	}
+}
+
+// TestLongReconcileIsAnsweredInTurns: nobody waits for the answers about very
+// many tasks, and who asked gets each once, in order.
+func TestLongReconcileIsAnsweredInTurns(t *testing.T) {
+	l := newScene(t)
+	f := l.author("")
+	var ids []offers.TaskID
+	for i := range 1200 {
+		ids = append(ids, offers.TaskID(fmt.Sprint("t", i)))
+	}
+	f.hand(&wire.Reconcile{TaskIDs: ids})
+	var got []offers.TaskID
+	ended := 0
+	for turn := 1; ended == 0; turn++ {
+		most, more := 0, l.Finish().More
+		for _, m := range f.listener.got {
+			switch m := m.(type) {
+			case *wire.Update:
+				got, most = append(got, m.Status.Task), most+1
+			case *wire.Reconciled:
+				ended++
+			}
+		}
+		f.listener.got = nil
+		if most > 1000 || more != (ended == 0) || turn > 10 {
+			t.Fatalf("turn %d gave %d answers; there are more: %v", turn, most, more)
+		}
+	}
+	if !slices.Equal(got, ids) {
+		t.Errorf("%d answers came, for %d tasks", len(got), len(ids))
+	}
+
+	f.hand(&wire.Reconcile{TaskIDs: ids})
+	l.FrameworkEnded(f.Framework)
+	f.listener.got = nil
+	if l.Finish(); len(f.listener.got) > 0 {
+		t.Errorf("who has gone was told %d things", len(f.listener.got))
 	}
 }

@@ -87,8 +87,8 @@ func (s *Framework) prepareDemands(m *wire.DemandMessage, request string) Work {
 	var good []offers.Demand
 	var bad []error
 	for _, raw := range m.Demands {
-		var d offers.Demand
-		if err := json.Unmarshal(raw, &d); err != nil {
+		d, err := wire.ReadDemand(raw)
+		if err != nil {
 			bad = append(bad, offers.Errorf(offers.BadDemand, "%s", err))
 			continue
 		}
@@ -146,21 +146,17 @@ func (s *Framework) prepareAccept(m *wire.Accept, request string) Work {
 
 // readTask decodes and validates one task, keeping its id where it has one.
 func readTask(raw json.RawMessage) match.Draft {
-	var t offers.Task
-	err := json.Unmarshal(raw, &t)
+	t, err := wire.ReadTask(raw)
 	if err == nil {
 		err = t.Validate()
 	}
 	if err == nil {
 		return match.Draft{Task: t}
 	}
-	var named struct {
-		ID offers.TaskID `json:"id"`
-	}
-	if json.Unmarshal(raw, &named) != nil || named.ID.Validate() != nil {
+	if t.ID.Validate() != nil {
 		return match.Draft{Err: fmt.Errorf("a task could not be read: %w", err)}
 	}
-	return match.Draft{Task: offers.Task{ID: named.ID}, Err: err}
+	return match.Draft{Task: offers.Task{ID: t.ID}, Err: err}
 }
 
 // launch makes the launches of an accept durable, then tells the framework
@@ -237,16 +233,45 @@ func (s *Framework) reconcile(c *Core, m *wire.Reconcile, request string) {
 			}
 		}
 	}
-	for _, id := range ids {
-		ref := offers.TaskRef{Framework: s.id, Task: id}
+	q := &inquiry{s, ids, request}
+	if !q.answer(c) {
+		c.inquiries = append(c.inquiries, q)
+	}
+}
+
+// inquiry is a reconcile that is being answered. A framework may have a hundred
+// thousand tasks, and ask for all when it has found a new leader: the others
+// would wait for a second.
+type inquiry struct {
+	by      *Framework
+	left    []offers.TaskID
+	request string
+}
+
+// inquiryPart is how many answers one turn gives to one inquiry.
+const inquiryPart = 500
+
+// answer gives the next answers, and reports whether these were the last.
+func (q *inquiry) answer(c *Core) (done bool) {
+	if q.by.ended {
+		return true
+	}
+	now := q.left[:min(len(q.left), inquiryPart)]
+	q.left = q.left[len(now):]
+	for _, id := range now {
+		ref := offers.TaskRef{Framework: q.by.id, Task: id}
 		status := c.currentStatus(ref)
 		status.UpdateID = ""
 		if _, known := c.delivery.last.of(ref); !known && status.Reason == offers.ReasonPendingAgent {
 			c.unsure[ref] = true
 		}
-		s.peer.Send(&wire.Update{Status: status}, request)
+		q.by.peer.Send(&wire.Update{Status: status}, q.request)
 	}
-	s.peer.Send(&wire.Reconciled{}, request)
+	if len(q.left) > 0 {
+		return false
+	}
+	q.by.peer.Send(&wire.Reconciled{}, q.request)
+	return true
 }
 
 // message passes data to the task's executor; command tasks have none that

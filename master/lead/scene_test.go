@@ -77,6 +77,7 @@ type scene struct {
 	next   time.Time // as the last turn said
 	told   []events.Event
 	spans  []offers.Span
+	notes  []lead.Note
 }
 
 // window is that of the batches of `match`.
@@ -102,7 +103,7 @@ func (l *scene) propose() []lead.Step {
 	l.At(l.now)
 	t := l.Finish()
 	l.next = t.Next
-	l.told, l.spans = append(l.told, t.Told...), append(l.spans, t.Spans...)
+	l.told, l.spans, l.notes = append(l.told, t.Told...), append(l.spans, t.Spans...), append(l.notes, t.Notes...)
 	return t.Steps
 }
 

@@ -28,7 +28,8 @@ func (c *Core) tellUpdate(ref offers.TaskRef, s *offers.Status) {
 
 func same(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// Follow says whether what becomes of offers is to be told from now on.
+// Follow says whether what becomes of offers, and what waits, is to be told from
+// now on.
 func (c *Core) Follow(on bool) {
 	c.follows = on
 	c.match.Follow(on)
@@ -52,7 +53,31 @@ func (c *Core) tellOffers(r *match.Ready) {
 	}
 	for _, o := range r.Offers {
 		e := c.ofOffer(events.OfferMade, o)
-		e.Deadline = o.Expires.UTC()
+		ring := o.Ring
+		e.Deadline, e.Ring = o.Expires.UTC(), &ring
+		c.told = append(c.told, e)
+	}
+}
+
+// maxReasoned bounds the demands of a turn for which all agents are gone
+// through; the others tell by what kinds they are stopped.
+const maxReasoned = 8
+
+// tellWaits tells those who listen what waits, and why.
+func (c *Core) tellWaits(r *match.Ready) {
+	for n, w := range r.Waits {
+		e := events.Event{
+			Type: events.DemandWaiting, Time: c.wall(), Framework: w.Framework, Demand: w.Demand.ID, Role: w.Role,
+			Stopped: w.Stopped,
+		}
+		if w.Demand.Count != nil {
+			e.Count = &w.Left
+		}
+		if n < maxReasoned {
+			if why, _ := c.match.ExplainStated(w.Framework, w.Demand.ID, 0); why.Missed != nil {
+				e.Reasons, e.Message = ShowReasons(why.Missed), why.Missed.Never
+			}
+		}
 		c.told = append(c.told, e)
 	}
 }

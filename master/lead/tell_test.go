@@ -20,6 +20,11 @@ func (l *scene) heardOf() []string {
 		switch {
 		case e.Offer != "":
 			line = fmt.Sprintf("%s of %s for %s, %d, %s", e.Type, e.Framework, e.Demand, e.Resources[offers.CPUs], e.Reason)
+		case e.Demand != "":
+			line = fmt.Sprintf("%s of %s for %s, %d stopped by %s", e.Type, e.Framework, e.Demand, *e.Count, e.Stopped)
+			for _, r := range e.Reasons {
+				line += fmt.Sprintf(", %d %s %s", r.Agents, r.Code, r.What)
+			}
 		case e.Task == "":
 			line = fmt.Sprintf("%s %s", e.Type, e.Agent)
 		}
@@ -131,4 +136,36 @@ func TestOffersAreToldWhileFollowed(t *testing.T) {
 	l.Follow(true)
 	l.commit()
 	l.wantTold("nobody listened")
+}
+
+// What waits is told while somebody wants to know, when it begins to wait and when
+// it waits for something else, with what is against the agents.
+func TestWaitsAreToldWhileFollowed(t *testing.T) {
+	l := newScene(t)
+	l.host("a", "")
+	f := l.author("")
+	demand := func(id string, count int, need string) {
+		f.say(&wire.DemandMessage{Demands: []json.RawMessage{fmt.Appendf(nil, `{"id":%q,"count":%d,"resources":{%s}}`, id, count, need)}})
+	}
+	demand("vast", 3, `"cpus":5`)
+	l.wantTold("nobody listens")
+	l.Follow(true)
+	l.commit()
+	vast := fmt.Sprintf("demand_waiting of %s for vast, 3 stopped by [cpus], 1 too_small cpus", f.id)
+	l.wantTold("it waited already", vast)
+	l.Follow(true)
+	l.wait(time.Second)
+	l.wantTold("it still does")
+	demand("d", 5, `"cpus":1`)
+	waits := fmt.Sprintf("demand_waiting of %s for d, 1 stopped by [cpus], 1 short cpus", f.id)
+	l.wantTold("one unit of five finds no room", fmt.Sprintf("offer_made of %s for d, 4000, ", f.id), waits)
+	l.host("b", "")
+	l.wantTold("there is room", fmt.Sprintf("offer_made of %s for d, 1000, ", f.id))
+	demand("vast", 3, `"mem":1099511627776`)
+	l.wantTold("it waits for something else", fmt.Sprintf("demand_waiting of %s for vast, 3 stopped by [mem], 2 too_small mem", f.id))
+	demand("vast", 0, `"mem":1099511627776`)
+	l.Follow(false)
+	l.Follow(true)
+	l.commit()
+	l.wantTold("nothing waits")
 }

@@ -41,7 +41,11 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		how = OfferDeclined // its framework has given it up
 	}
 	for _, o := range ended {
-		m.release(o)
+		// The agent moves once the tasks have taken their room: most take all that
+		// was offered, and then it need not move at all.
+		if a := m.giveBack(o); err != nil {
+			m.moved(a)
+		}
 		m.ended(o, how, "")
 	}
 	if err != nil {
@@ -71,6 +75,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		}
 		seen[d.Task.ID] = true
 	}
+	m.moved(a)
 	for _, o := range ended {
 		out.Offers = append(out.Offers, o.ID)
 	}

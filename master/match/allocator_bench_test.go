@@ -106,6 +106,7 @@ func benchmarkRounds(b *testing.B, agents, frameworks int, how answer) {
 		for id, agent := range a.agents {
 			t := &state.Task{Framework: a.frameworks[n%frameworks], Agent: id, Holding: taken, Spec: offers.Task{ID: offers.TaskID(fmt.Sprint("t", n))}}
 			a.placeTask(agent, t, agent.room.Claim)
+			a.moved(agent)
 			n++
 		}
 		for _, f := range a.frameworks {

@@ -288,7 +288,7 @@ func (b *bench) withinLimits(t *rapid.T) {
 				}
 			}
 			for _, task := range b.tasks {
-				if task.demand == id && task.ref.Framework == f.id {
+				if task.of.Demand == id && task.of.Framework == f.id {
 					on[task.agent]++
 				}
 			}

@@ -52,3 +52,32 @@ func benchmarkUnit(b *testing.B, agents, frameworks int) {
 		}
 	}
 }
+
+// BenchmarkView is the picture that readers get, for which the loop waits, of
+// 10,000 agents that run 20 tasks each.
+func BenchmarkView(b *testing.B) {
+	s := newBench(b, Config{OfferTimeout: time.Hour})
+	f := s.framework("f", "eng")
+	for i := range 10_000 {
+		s.agent(fmt.Sprint("a", i), fmt.Sprintf(`{"cpus":%d,"mem":"%dGiB"}`, 40+i%29, 160+i%49))
+	}
+	var r offers.Resources
+	r.Amounts[offers.CPUs], r.Amounts[offers.Mem] = 1000, 1<<30
+	count := 200_000
+	s.Demand(f, offers.Demand{ID: "d", Resources: r, Count: &count})
+	free := func(offers.TaskID) bool { return false }
+	for n := 0; n < count; {
+		for _, o := range s.Ready(s.now).Offers {
+			drafts := make([]Draft, o.Units)
+			for i := range drafts {
+				drafts[i].Task = offers.Task{ID: offers.TaskID(fmt.Sprint("t", n)), Resources: r}
+				n++
+			}
+			s.Accept(o.Framework, []offers.OfferID{o.ID}, drafts, 0, free, s.now)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.View()
+	}
+}

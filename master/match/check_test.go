@@ -26,15 +26,18 @@ func (b *bench) check() error {
 	free, total := make([]int64, m.kinds.fair()), make([]int64, m.kinds.fair())
 	for id, a := range m.agents {
 		room := offers.NewRoom(a.info.Total)
+		var used offers.Holding
 		for _, t := range a.tasks {
+			used = join(used, t.holding())
 			// An agent that came back smaller has tasks that pass its room.
-			if err := room.Take(t.holding); err != nil && !b.shrunk[id] {
-				return fmt.Errorf("agent %s: task %s passes its room: %w", id, t.ref, err)
+			if err := room.Take(t.holding()); err != nil && !b.shrunk[id] {
+				return fmt.Errorf("agent %s: task %s passes its room: %w", id, t.ref(), err)
 			} else if err != nil {
-				room.Claim(t.holding)
+				room.Claim(t.holding())
 			}
 			if a.counted {
-				add(t.ref.Framework, &t.holding)
+				held := t.holding()
+				add(t.of.Framework, &held)
 			}
 		}
 		for _, o := range m.book.OfAgent(id) {
@@ -42,6 +45,9 @@ func (b *bench) check() error {
 				return fmt.Errorf("agent %s: offer %s passes its room: %w", id, o.ID, err)
 			}
 			add(o.Framework, &o.Held)
+		}
+		if seen := m.viewAgent(a).Used; seen.Amounts != used.Amounts || !slices.Equal(seen.Ports, used.Ports) || len(seen.Devices) != len(used.Devices) {
+			return fmt.Errorf("agent %s: %v is shown as used, by its tasks %v", id, seen, used)
 		}
 		if room.Used() != a.room.Used() {
 			return fmt.Errorf("agent %s: %v is used, by its offers and tasks %v", id, a.room.Used(), room.Used())
@@ -180,7 +186,7 @@ func (m *Matcher) checkSpread(d *demand) error {
 		}
 	}
 	for ref, t := range m.tasks {
-		if ref.Framework == d.owner.id && t.demand == d.spec.ID {
+		if ref.Framework == d.owner.id && t.of.Demand == d.spec.ID {
 			fresh.add(t.agent, 1)
 		}
 	}

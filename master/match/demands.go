@@ -1,8 +1,7 @@
 package match
 
 import (
-	"encoding/json"
-	"strings"
+	"encoding/binary"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -37,16 +36,17 @@ type demand struct {
 	left    int       // units not yet launched; counted demands only
 	out     int       // units in outstanding offers and drafts
 
-	at       int      // in the owner's active heap, -1 outside
-	shape    *shape   // set while parked for want of room
-	quota    bool     // parked for its role's quota
-	spread   *spread  // where its units are; nil where it has no limits
-	told     bool     // it was told to be hopeless
-	vast     string   // why no agents could ever hold so large a gang
-	vastOf   uint64   // the epoch of vast
-	stopped  []string // the kinds that stopped it, while parked; to be read only
-	gathered bool     // for the next batch, see batch
-	puzzled  bool     // waits for the puzzle that is away
+	at        int      // in the owner's active heap, -1 outside
+	shape     *shape   // set while parked for want of room
+	quota     bool     // parked for its role's quota
+	spread    *spread  // where its units are; nil where it has no limits
+	told      bool     // it was told to be hopeless
+	vast      string   // why no agents could ever hold so large a gang
+	vastOf    uint64   // the epoch of vast
+	stopped   []string // the kinds that stopped it, while parked; to be read only
+	knownStop []string // stopped, as Ready told it last, see Follow; nil where it had room since
+	gathered  bool     // for the next batch, see batch
+	puzzled   bool     // waits for the puzzle that is away
 
 	// What compile derived for the totals and roles of an epoch.
 	epoch  uint64
@@ -80,14 +80,14 @@ type plan struct {
 const maxForms = 8192
 
 // form returns the form of the demands with the key.
-func (m *Matcher) form(key string) *form {
-	f := m.forms[key]
+func (m *Matcher) form(key []byte) *form {
+	f := m.forms[string(key)]
 	if f == nil {
 		if len(m.forms) >= maxForms {
 			clear(m.forms)
 		}
-		f = &form{key: key}
-		m.forms[key] = f
+		f = &form{key: string(key)}
+		m.forms[f.key] = f
 	}
 	return f
 }
@@ -169,10 +169,11 @@ func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
 	}
 	m.demands++
 	d := &demand{spec: spec, owner: f, age: m.demands, at: -1, spread: m.spreadOut(f, &spec)}
-	key := shapeKey(&spec)
+	key := appendShape(m.keyTmp[:0], &spec)
 	if d.spread != nil || d.gang() {
-		key += "\n" + string(f.id) + "\n" + string(spec.ID) // no agent suits another like it
+		key = appendText(appendText(key, string(f.id)), string(spec.ID)) // no agent suits another like it
 	}
+	m.keyTmp = key
 	d.form = m.form(key)
 	if d.counted() {
 		d.left = *spec.Count
@@ -352,22 +353,49 @@ func (m *Matcher) asked(r *offers.Resources, k int) int64 {
 	return r.Devices[m.kinds.classes[i]].Bytes(m.total[k] / m.devices[i])
 }
 
-// shapeKey is equal for demands that any agent suits equally.
-func shapeKey(d *offers.Demand) string {
-	var b strings.Builder
-	text, err := json.Marshal(d.Resources)
-	if err != nil {
-		panic("match: resources that were valid can't be written: " + err.Error())
+// appendShape appends a key that is equal for demands that any agent suits
+// equally. It is written for every demand that arrives, so by hand: as JSON it
+// cost as much as the decision.
+func appendShape(key []byte, d *offers.Demand) []byte {
+	r := &d.Resources
+	for _, n := range r.Amounts {
+		key = binary.AppendVarint(key, n)
 	}
-	b.Write(text)
+	key = binary.AppendUvarint(key, uint64(r.AnyPorts))
+	key = binary.AppendUvarint(key, uint64(len(r.Ports)))
+	for _, p := range r.Ports {
+		key = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(key, p.First), p.Last)
+	}
+	key = binary.AppendUvarint(key, uint64(len(r.Devices)))
+	for n, last := 0, ""; n < len(r.Devices); n++ {
+		last = nextClass(r.Devices, last)
+		ask := r.Devices[last]
+		key = binary.AppendUvarint(appendText(key, last), uint64(ask.Count))
+		key = binary.AppendVarint(binary.AppendVarint(key, ask.Memory), ask.Share)
+	}
+	key = binary.AppendUvarint(key, uint64(len(d.Constraints)))
 	for _, c := range d.Constraints {
-		b.WriteByte('\n')
-		b.WriteString(c.String())
+		key = appendText(key, c.String())
 	}
 	if d.Count == nil {
-		b.WriteString("\nwhole")
+		key = append(key, 'w')
 	}
-	return b.String()
+	return key
+}
+
+// nextClass returns the first class that is asked for behind another, or behind "".
+func nextClass(asks map[string]offers.DeviceAsk, last string) string {
+	next := ""
+	for class := range asks {
+		if class > last && (next == "" || class < next) {
+			next = class
+		}
+	}
+	return next
+}
+
+func appendText(key []byte, text string) []byte {
+	return append(binary.AppendUvarint(key, uint64(len(text))), text...)
 }
 
 // HasDemand reports whether the framework has a demand of that id.

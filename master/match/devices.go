@@ -48,19 +48,16 @@ func (m *Matcher) Rebound(ref offers.TaskRef, devices map[string][]offers.Grant)
 	switch {
 	case t == nil || len(devices) == 0:
 		return false
-	case sameGrants(t.holding.Devices, devices):
+	case sameGrants(t.bound, devices):
 		t.heard = true
 		return false
 	case !bindable(t, devices):
 		return false
 	}
 	a := t.agent
-	m.charge(ref.Framework, a, &t.holding, -1, false)
-	a.room.Give(t.holding)
-	t.holding.Devices, t.heard = devices, true
-	a.room.Claim(t.holding)
+	t.heard = true
+	m.rebind(t, devices)
 	a.regard()
-	m.charge(ref.Framework, a, &t.holding, 1, false)
 	m.counters.Mismatches++
 	m.withhold(a)
 	m.rescindOverdrawn(a)
@@ -76,7 +73,7 @@ func (m *Matcher) Rebound(ref offers.TaskRef, devices map[string][]offers.Grant)
 func (m *Matcher) replan(a *agent) {
 	var wrong []*task
 	for _, t := range a.tasks {
-		if !t.heard && a.room.Overdrawn(t.holding) {
+		if !t.heard && a.room.Overdrawn(t.holding()) {
 			wrong = append(wrong, t)
 		}
 	}
@@ -84,22 +81,33 @@ func (m *Matcher) replan(a *agent) {
 		return
 	}
 	slices.SortFunc(wrong, func(a, b *task) int {
-		return cmp.Or(cmp.Compare(a.ref.Framework, b.ref.Framework), cmp.Compare(a.ref.Task, b.ref.Task))
+		return cmp.Or(cmp.Compare(a.of.Framework, b.of.Framework), cmp.Compare(a.of.Spec.ID, b.of.Spec.ID))
 	})
 	m.rescindDevices(a)
 	for _, t := range wrong {
-		if !a.room.Overdrawn(t.holding) {
+		if !a.room.Overdrawn(t.holding()) {
 			continue // the one before has made room
 		}
-		m.charge(t.ref.Framework, a, &t.holding, -1, false)
-		a.room.Give(t.holding)
-		choose := func(class string) offers.Policy { return cmp.Or(t.policy, a.info.Policy(class)) }
-		if h, short := a.room.Plan(offers.Resources{Devices: t.devices}, choose); short == "" {
-			t.holding.Devices = h.Devices
+		held := t.holding()
+		m.charge(t.of.Framework, a, &held, -1, false)
+		a.room.Give(held)
+		choose := func(class string) offers.Policy { return cmp.Or(t.of.Policy, a.info.Policy(class)) }
+		if h, short := a.room.Plan(offers.Resources{Devices: t.of.Spec.Resources.Devices}, choose); short == "" {
+			held.Devices, t.bound = h.Devices, h.Devices
 		}
-		a.room.Claim(t.holding)
-		m.charge(t.ref.Framework, a, &t.holding, 1, false)
+		a.room.Claim(held)
+		m.charge(t.of.Framework, a, &held, 1, false)
 	}
+}
+
+// rebind counts a task on other devices.
+func (m *Matcher) rebind(t *task, devices map[string][]offers.Grant) {
+	held := t.holding()
+	m.charge(t.of.Framework, t.agent, &held, -1, false)
+	t.agent.room.Give(held)
+	held.Devices, t.bound = devices, devices
+	t.agent.room.Claim(held)
+	m.charge(t.of.Framework, t.agent, &held, 1, false)
 }
 
 // rescindDevices takes back the offers of an agent that hold devices.
@@ -137,12 +145,12 @@ func sameGrants(a, b map[string][]offers.Grant) bool {
 // they are its own, as many and of the same classes as were counted.
 func bindable(t *task, devices map[string][]offers.Grant) bool {
 	total := t.agent.room.Total()
-	if len(devices) != len(t.holding.Devices) {
+	if len(devices) != len(t.bound) {
 		return false
 	}
 	for class, grants := range devices {
 		own := total.Class(class)
-		if len(grants) != len(t.holding.Devices[class]) {
+		if len(grants) != len(t.bound[class]) {
 			return false
 		}
 		for _, g := range grants {
@@ -196,7 +204,7 @@ func (a *agent) heard(c *offers.ClassRoom) []int64 {
 		if !t.heard {
 			continue
 		}
-		for _, g := range t.holding.Devices[c.Name] {
+		for _, g := range t.bound[c.Name] {
 			if i := c.Position(g); i >= 0 {
 				held[i] += g.Memory
 			}

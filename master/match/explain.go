@@ -68,8 +68,8 @@ type Against struct {
 // Why an agent is out.
 const (
 	AgainstState      = "state"       // What: it is draining, drained, unreachable, or away: it has no connection to this master
-	AgainstTooSmall   = "too_small"   // What: the kind of which it has less in all than is asked
-	AgainstShort      = "short"       // What: the kind of which it has less free than is asked
+	AgainstTooSmall   = "too_small"   // What: the first kind of which it has less in all than is asked
+	AgainstShort      = "short"       // What: the first kind of which it has less free than is asked, and enough in all
 	AgainstConstraint = "constraint"  // What: the first that it does not meet
 	AgainstLimit      = "limit"       // What: the limit that one more unit there would pass
 	AgainstPorts      = "ports"       // it has not all the ports free
@@ -83,9 +83,16 @@ const (
 // Reason counts the agents that the same speaks against.
 type Reason struct {
 	Against
+	Lack
 	Agents int
-	Asked  int64 // of the kind; 0 where What is none
-	Most   int64 // the most that one of them has of it, in all or free as the code says
+	Also   []Lack // other kinds of which the same agents have too little, in the same way
+}
+
+// Lack is a kind of which agents have less than is asked.
+type Lack struct {
+	Kind  string // "" where it is no kind that speaks against them
+	Asked int64  // 0 of a class that nobody has
+	Most  int64  // the most that one of them has of it, in all or free as the code says
 }
 
 // The bounds of an explanation. It holds up the loop like a turn of that many
@@ -109,7 +116,7 @@ func (m *Matcher) Explain(id offers.FrameworkID, role offers.Role, spec offers.D
 			m.fair.prune(f.node)
 		}()
 	}
-	d := &demand{spec: spec, owner: f, at: -1, spread: m.spreadOut(f, &spec), form: &form{key: shapeKey(&spec)}}
+	d := &demand{spec: spec, owner: f, at: -1, spread: m.spreadOut(f, &spec), form: &form{key: string(appendShape(nil, &spec))}}
 	units := 1
 	if d.counted() {
 		units = *spec.Count
@@ -257,7 +264,7 @@ type objections uint8
 // trailOf makes a trail of what a search noted and found.
 func (m *Matcher) trailOf(d *demand, f found, t *trail, most int) *Trail {
 	out := &Trail{LookedAt: len(t.order), Agents: len(m.agents)}
-	reasons := map[Against]*Reason{}
+	reasons := map[string]*Reason{}
 	for i, a := range t.order {
 		l := m.look(d, t, a, m.objectionOf(d, a, t.found[i]))
 		if len(out.Looked) < most {
@@ -303,27 +310,53 @@ func (m *Matcher) look(d *demand, t *trail, a *agent, against *Against) Look {
 	return l
 }
 
-// countReason adds an agent to those that the same speaks against.
-func (m *Matcher) countReason(reasons map[Against]*Reason, d *demand, a *agent, why Against) {
-	r := reasons[why]
+// countReason adds an agent to those that the same speaks against, by all the
+// kinds of which it has too little.
+func (m *Matcher) countReason(reasons map[string]*Reason, d *demand, a *agent, why Against) {
+	var lacks []Lack
+	if why.Code == AgainstShort || why.Code == AgainstTooSmall {
+		lacks = m.lacks(d, a, why.Code)
+	}
+	key := why.Code + " " + why.What
+	for _, l := range lacks {
+		key += " " + l.Kind
+	}
+	r := reasons[key]
 	if r == nil {
 		r = &Reason{Against: why}
-		reasons[why] = r
+		if len(lacks) > 0 {
+			r.Lack, r.Also = lacks[0], lacks[1:]
+		}
+		reasons[key] = r
 	}
 	r.Agents++
-	if why.Code != AgainstShort && why.Code != AgainstTooSmall {
-		return
-	}
-	for c, n := range d.need {
-		if n == 0 || c >= m.kinds.ringed() || m.kinds.columnName(c) != why.What {
-			continue
+	for i, l := range lacks {
+		have := &r.Lack
+		if i > 0 {
+			have = &r.Also[i-1]
 		}
+		have.Most = max(have.Most, l.Most)
+	}
+}
+
+// lacks lists the kinds of which an agent has too little, in all or free as the
+// code says: first the classes that nobody has, then in the order of the kinds.
+func (m *Matcher) lacks(d *demand, a *agent, code string) (out []Lack) {
+	if code == AgainstTooSmall {
+		for _, kind := range m.unknownKinds(d) {
+			out = append(out, Lack{Kind: kind})
+		}
+	}
+	for c, n := range d.need[:m.kinds.ringed()] {
 		have := max(a.columns[c], 0)
-		if why.Code == AgainstTooSmall {
+		if code == AgainstTooSmall {
 			have = m.kinds.most(a, c)
 		}
-		r.Asked, r.Most = n, max(r.Most, have)
+		if n > have {
+			out = append(out, Lack{m.kinds.columnName(c), n, have})
+		}
 	}
+	return out
 }
 
 // objectionOf says in words what spoke against an agent that was looked at.
@@ -359,16 +392,9 @@ func (m *Matcher) passedOver(d *demand, a *agent, quota bool) Against {
 	case a.slot < 0:
 		return Against{AgainstState, "away"}
 	}
-	if unknown := m.unknownKinds(d); len(unknown) > 0 {
-		return Against{AgainstTooSmall, unknown[0]}
-	}
-	for c, n := range d.need {
-		switch {
-		case n == 0 || a.columns[c] >= n:
-		case m.kinds.most(a, c) < n:
-			return Against{AgainstTooSmall, m.kinds.columnName(c)}
-		default:
-			return Against{AgainstShort, m.kinds.columnName(c)}
+	for _, code := range []string{AgainstTooSmall, AgainstShort} {
+		if lacks := m.lacks(d, a, code); len(lacks) > 0 {
+			return Against{code, lacks[0].Kind}
 		}
 	}
 	if quota {

@@ -23,6 +23,9 @@ func said(t *Trail) string {
 		if r.Asked > 0 {
 			text += fmt.Sprintf(" %d<%d", r.Most, r.Asked)
 		}
+		for _, l := range r.Also {
+			text += fmt.Sprintf(" and %s %d<%d", l.Kind, l.Most, l.Asked)
+		}
 		out = append(out, text)
 	}
 	return fmt.Sprint(out)
@@ -80,6 +83,32 @@ func TestEveryReasonIsNamed(t *testing.T) {
 	e = b.explained(`{"id":"d","count":1,"resources":{"devices":{"npu":{"count":1}}}}`)
 	if got := said(e.Missed); e.Kind != "" || fmt.Sprint(e.Missed.Stopped) != "[npu]" || got != "[6 too_small npu 1 state away]" {
 		t.Errorf("of a class that nobody has: %s, stopped by %v", got, e.Missed.Stopped)
+	}
+}
+
+// TestEveryKindIsNamed: of what an agent has too little all is said, and what it
+// could never have before what it has not at the moment.
+func TestEveryKindIsNamed(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a", `{"cpus":8,"mem":80}`)
+	b.agent("b", `{"cpus":8,"mem":80}`)
+	f := b.framework("f", "default")
+	b.demand(f, `{"id":"fill","resources":{"cpus":1},"constraints":["name==a"]}`)
+	b.offered()
+	for _, c := range []struct{ demand, want string }{
+		{`"resources":{"cpus":9,"mem":90}`, "[2 too_small cpus 8000<9000 and mem 80<90]"},
+		{`"resources":{"cpus":8,"mem":90}`, "[2 too_small mem 80<90]"},
+		{`"resources":{"cpus":7,"mem":70}`, "[1 short cpus 0<7000 and mem 0<70]"},
+		{`"resources":{"cpus":9,"devices":{"npu":{"count":1},"tpu":{"count":1}}}`, "[2 too_small npu and tpu 0<0 and cpus 8000<9000]"},
+	} {
+		e := b.explained(`{"id":"d","count":1,` + c.demand + `}`)
+		trail := e.Missed
+		if trail == nil {
+			trail = e.Found
+		}
+		if got := said(trail); got != c.want {
+			t.Errorf("%s: %s, want %s", c.demand, got, c.want)
+		}
 	}
 }
 

@@ -2,10 +2,10 @@ package match
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/heap"
 )
 
 // fair keeps everyone who shares the cluster in a tree and says who is next.
@@ -32,19 +32,20 @@ type fair struct {
 //
 // Invariants: alloc is the sum of the children's on every inner node; at is
 // the position in the parent's ready heap or -1; a node is in it exactly when
-// it is a waiting leaf or has a non-empty heap itself.
+// it is a waiting leaf or has a non-empty heap itself; no two of a heap are stale.
 type node struct {
 	name     string
 	parent   *node
 	children map[string]*node
-	ready    nodeHeap
+	ready    heap.Heap[*node] // the waiting children
 	at       int
 	leaf     *framework
 
 	weight float64
 	alloc  []int64 // fair kinds, offers counted
 	count  uint64  // allocations ever made
-	key    float64 // dominant share / weight
+	key    float64 // dominant share / weight, unless it is stale
+	stale  bool    // it is to be found out before the node is compared
 
 	quota quota
 }
@@ -55,7 +56,7 @@ func newFair(kindCount int, excluded []bool) *fair {
 
 func newNode(name string, parent *node, kindCount int) *node {
 	return &node{name: name, parent: parent, at: -1, weight: 1,
-		children: map[string]*node{}, alloc: make([]int64, kindCount), quota: newQuota(kindCount)}
+		children: map[string]*node{}, ready: heap.New(beforeNode, placeOfNode), alloc: make([]int64, kindCount), quota: newQuota(kindCount)}
 }
 
 // ownName is the child of a role that its own frameworks hang under, so that
@@ -144,13 +145,29 @@ func (f *fair) tryOut(leaf *node, delta []int64, made bool) {
 	f.allocate(leaf, delta, made)
 }
 
-// rekey recomputes a node's place among its siblings.
+// rekey recomputes a node's place among its siblings. Where it waits alone, or
+// not at all, that is left until it is compared: divisions are most of what an
+// allocation costs, on each level.
 func (f *fair) rekey(n *node) {
+	n.stale = true
+	if n.at >= 0 && n.parent.ready.Len() > 1 {
+		f.weigh(n)
+		n.parent.ready.Fix(n)
+	}
+}
+
+// freshen finds out the key of a node that is to be compared.
+func (f *fair) freshen(n *node) {
+	if n.stale {
+		f.weigh(n)
+	}
+}
+
+// weigh computes the key of a node.
+func (f *fair) weigh(n *node) {
 	n.key, _ = f.share(n)
 	n.key /= n.weight
-	if n.at >= 0 {
-		heap.Fix(&n.parent.ready, n.at)
-	}
+	n.stale = false
 }
 
 // share returns the dominant share of a node and its kind, -1 for none.
@@ -170,15 +187,19 @@ func (f *fair) share(n *node) (share float64, kind int) {
 // wake puts a leaf, and whoever is above it, among those to serve.
 func (f *fair) wake(leaf *node) {
 	for n := leaf; n.parent != nil && n.at < 0; n = n.parent {
-		heap.Push(&n.parent.ready, n)
+		if ready := &n.parent.ready; ready.Len() > 0 {
+			f.freshen(ready.First()) // which may be stale while it is alone
+			f.freshen(n)
+		}
+		n.parent.ready.Push(n)
 	}
 }
 
 // sleep takes a node out; its ancestors leave with their last child.
 func (f *fair) sleep(leaf *node) {
 	for n := leaf; n.parent != nil && n.at >= 0; n = n.parent {
-		heap.Remove(&n.parent.ready, n.at)
-		if len(n.parent.ready) > 0 {
+		n.parent.ready.Remove(n)
+		if n.parent.ready.Len() > 0 {
 			return
 		}
 	}
@@ -192,10 +213,10 @@ func (f *fair) next() *framework {
 	}
 	n := f.root
 	for n.leaf == nil {
-		if len(n.ready) == 0 {
+		if n.ready.Len() == 0 {
 			return nil
 		}
-		n = n.ready[0]
+		n = n.ready.First()
 	}
 	return n.leaf
 }
@@ -206,7 +227,7 @@ func (f *fair) waiting(n *node, out []*framework) []*framework {
 	if n.leaf != nil {
 		return append(out, n.leaf)
 	}
-	for _, c := range n.ready {
+	for _, c := range n.ready.All() {
 		out = f.waiting(c, out)
 	}
 	return out
@@ -214,36 +235,15 @@ func (f *fair) waiting(n *node, out []*framework) []*framework {
 
 func (f *fair) resort(n *node) {
 	for _, c := range n.children {
-		c.key, _ = f.share(c)
-		c.key /= c.weight
+		f.weigh(c)
 		f.resort(c)
 	}
-	heap.Init(&n.ready)
+	n.ready.Rebuild()
 }
+
+func beforeNode(a, b *node) bool { return compareNodes(a, b) < 0 }
+func placeOfNode(n *node) *int   { return &n.at }
 
 func compareNodes(a, b *node) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.count, b.count), cmp.Compare(a.name, b.name))
-}
-
-// nodeHeap is the waiting children of one node.
-type nodeHeap []*node
-
-func (h nodeHeap) Len() int           { return len(h) }
-func (h nodeHeap) Less(i, j int) bool { return compareNodes(h[i], h[j]) < 0 }
-func (h nodeHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-func (h *nodeHeap) Push(x any) {
-	n := x.(*node)
-	n.at = len(*h)
-	*h = append(*h, n)
-}
-func (h *nodeHeap) Pop() any {
-	old := *h
-	n := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	n.at = -1
-	return n
 }

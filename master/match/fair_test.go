@@ -97,7 +97,8 @@ func TestFairOrderWeighted(t *testing.T) {
 	step("d,b,c,a")
 	c.remove("b")
 	c.take("d", 10, 25)
-	if d := c.role("d"); d.key != 0.045 {
+	d := c.role("d")
+	if c.freshen(d); d.key != 0.045 {
 		t.Fatalf("d has %v, want 0.045", d.key)
 	}
 	step("c,d,a")
@@ -239,8 +240,8 @@ func (f *fair) check(n *node) error {
 			sum[k] += a
 		}
 		waits := c.at >= 0
-		if c.leaf == nil && waits != (len(c.ready) > 0) {
-			return fmt.Errorf("%s stands in its parent's heap: %v, with %d below it ready", c.name, waits, len(c.ready))
+		if c.leaf == nil && waits != (c.ready.Len() > 0) {
+			return fmt.Errorf("%s stands in its parent's heap: %v, with %d below it ready", c.name, waits, c.ready.Len())
 		}
 		if err := f.check(c); err != nil {
 			return err

@@ -227,7 +227,7 @@ func TestVastGang(t *testing.T) {
 		`"count":4,"resources":{"cpus":1},"constraints":["distinct agent"]`:     "all agents that are known hold 3 of the 4 units of the gang, with nothing else on them",
 		`"count":5,"resources":{"cpus":1},"constraints":["at most 2 per rack"]`: "all agents that are known hold 4 of the 5 units of the gang, with nothing else on them",
 		`"count":5,"resources":{"devices":{"gpu":{"memory":10}}}`:               "all agents that are known hold 4 of the 5 units of the gang, with nothing else on them",
-		`"count":2,"resources":{"cpus":5}`:                                      "no agent that is known has 5 cpus, the largest has 4",
+		`"count":2,"resources":{"cpus":5}`:                                      "no agent that is known has 5 cpus (the largest has 4)",
 	} {
 		b := newBench(t, Config{})
 		b.agentWith("a", `{"cpus":4}`, map[string]string{"rack": "r1"})

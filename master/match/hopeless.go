@@ -26,12 +26,10 @@ func (m *Matcher) never(d *demand) string {
 	if len(m.agents) == 0 {
 		return "" // the first are on their way
 	}
-	if unknown := m.unknownKinds(d); len(unknown) > 0 {
-		return "no agent that is known has " + strings.Join(unknown, " or ")
-	}
+	unknown := m.unknownKinds(d)
 	m.survey()
-	if !slices.ContainsFunc(m.makes, func(most []int64) bool { return covers(most, d.need) }) {
-		return m.tooMuch(d)
+	if len(unknown) > 0 || !slices.ContainsFunc(m.makes, func(most []int64) bool { return covers(most, d.need) }) {
+		return m.tooMuch(d, unknown)
 	}
 	if len(d.spec.Constraints) > 0 && !m.somebodyMeets(d) {
 		return "no agent that is known and has enough meets the constraints"
@@ -73,10 +71,11 @@ func (k *kinds) all(a *agent) []int64 {
 	return out
 }
 
-// tooMuch names the first kind of which d asks more than any agent has, or all
-// that it asks for together.
-func (m *Matcher) tooMuch(d *demand) string {
+// tooMuch names every kind of which d asks more than any agent has, those that
+// no agent has at all first, or else all that it asks for together.
+func (m *Matcher) tooMuch(d *demand, unknown []string) string {
 	var asked []string
+	passed := slices.Clone(unknown)
 	for c, n := range d.need {
 		if n == 0 {
 			continue
@@ -87,17 +86,23 @@ func (m *Matcher) tooMuch(d *demand) string {
 		}
 		kind := m.kinds.columnName(c)
 		if n > most {
-			return fmt.Sprintf("no agent that is known has %s %s, the largest has %s", amountOf(c, n), kind, amountOf(c, most))
+			passed = append(passed, fmt.Sprintf("%s %s (the largest has %s)", amountOf(c, n), kind, amountOf(c, most)))
 		}
 		asked = append(asked, kind)
+	}
+	if len(passed) > 0 {
+		return "no agent that is known has " + strings.Join(passed, " or ")
 	}
 	return "no agent that is known has so much of " + strings.Join(asked, " and ") + " together"
 }
 
-// amountOf writes an amount of a column: cpus in cores, all else as it is.
+// amountOf writes an amount of a column in the unit of its kind, without loss.
 func amountOf(column int, n int64) string {
-	if column == int(offers.CPUs) {
+	switch {
+	case column == int(offers.CPUs):
 		return offers.FormatCPUs(n)
+	case column == int(offers.Bandwidth), column >= scalars && (column-scalars)%2 == 0: // bits a second, devices
+		return fmt.Sprint(n)
 	}
-	return fmt.Sprint(n)
+	return offers.FormatSize(n)
 }

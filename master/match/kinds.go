@@ -22,7 +22,19 @@ import (
 //
 // It never changes; a new class makes a new one.
 type kinds struct {
-	classes []string // ascending
+	classes     []string // ascending
+	columnNames []string // of those that are ringed
+}
+
+func newKinds(classes []string) *kinds {
+	k := &kinds{classes: classes}
+	for s := range offers.Scalars {
+		k.columnNames = append(k.columnNames, s.String())
+	}
+	for _, class := range classes {
+		k.columnNames = append(k.columnNames, class, class+offers.SliceSuffix)
+	}
+	return k
 }
 
 const scalars = int(offers.Scalars)
@@ -60,26 +72,10 @@ func (k *kinds) fairNamed(name string) int {
 	return -1
 }
 
-func (k *kinds) columnName(c int) string {
-	if c < scalars {
-		return offers.Scalar(c).String()
-	}
-	name := k.classes[(c-scalars)/2]
-	if (c-scalars)%2 == 1 {
-		name += offers.SliceSuffix
-	}
-	return name
-}
+func (k *kinds) columnName(c int) string { return k.columnNames[c] }
 
 // columnNamed returns the column of that ring kind, or -1.
-func (k *kinds) columnNamed(name string) int {
-	for c := range k.ringed() {
-		if k.columnName(c) == name {
-			return c
-		}
-	}
-	return -1
-}
+func (k *kinds) columnNamed(name string) int { return slices.Index(k.columnNames, name) }
 
 // covers reports whether every class of the inventory is known.
 func (k *kinds) covers(v offers.Inventory) bool {
@@ -93,17 +89,18 @@ func (k *kinds) with(v offers.Inventory) *kinds {
 		names = append(names, c.Name)
 	}
 	slices.Sort(names)
-	return &kinds{classes: slices.Compact(names)}
+	return newKinds(slices.Compact(names))
 }
 
 // amounts writes a holding as a fair vector into out.
 func (k *kinds) amounts(h *offers.Holding, out []int64) {
 	clear(out)
 	copy(out, h.Amounts[:])
-	for class := range h.Devices {
-		if i := k.class(class); i >= 0 {
-			out[scalars+i] = h.DeviceBytes(class)
-		}
+	if len(h.Devices) == 0 {
+		return
+	}
+	for i, class := range k.classes {
+		out[scalars+i] = h.DeviceBytes(class)
 	}
 }
 

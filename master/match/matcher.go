@@ -3,6 +3,7 @@ package match
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -70,75 +71,34 @@ type Matcher struct {
 	loose    []*demand // gangs that lost offers since the last Ready
 	mustered int       // searches for units of gangs, in this turn
 	rescinds []Rescind
-	followed bool       // ends are noted
+	followed bool       // what comes now is noted
 	ends     []OfferEnd // since the last Ready
+	waiting  []*demand  // parked since the last Ready for something else than is known
 	hopeless []Hopeless
 	counters Counters
 	fairTmp  []int64 // scratch of charge and count
 	planTmp  []int64 // scratch of enforceLimit
 	rowTmp   []int64 // scratch of moved
+	keyTmp   []byte  // scratch of Demand
 }
 
-// agent is what the matcher knows of one agent.
-type agent struct {
-	info    *state.Agent
-	room    *offers.Room
-	total   []int64        // by fair kind
-	classes []agentClass   // by class
-	class1  [1]agentClass  // where classes lies unless there are several
-	group   *group         // see lore; nil: nothing is known
-	online  bool           // its session is there
-	counted bool           // its total is in the cluster's
-	grew    bool           // stands in Matcher.grown
-	version uint64         // which change of the agents, counted over all of them, made it what a search can see
-	slot    int            // in the index, -1 when it is not offered
-	columns []int64        // what the index has of it while it is offered
-	fair    []int64        // its part of Matcher.free while it is offered
-	trait   trait          // see twoSided
-	tasks   []*task        // in no order
-	passers []*framework   // that pass it, and some that no longer do
-	use     map[string]Use // of its device classes, as it reports; nil: nothing yet
-}
-
-// agentClass is a device class on an agent.
-type agentClass struct {
-	room   *offers.ClassRoom // in the agent's room; nil where it has no device
-	alike  bool              // all its devices have one capacity
-	milli  float64           // thousandths of its mean device per byte
-	policy offers.Policy     // of the agent, where a demand has none
-}
-
-// policies returns how the agent's devices are chosen, its own way where none is
-// asked for.
-func (a *agent) policies(asked offers.Policy) func(class string) offers.Policy {
-	if asked != "" {
-		return func(string) offers.Policy { return asked }
-	}
-	return a.info.Policy
-}
-
-// drop takes a task out of the agent's; the last takes its place.
-func (a *agent) drop(t *task) {
-	end := len(a.tasks) - 1
-	last := a.tasks[end]
-	a.tasks[t.place], last.place = last, t.place
-	a.tasks[end] = nil
-	a.tasks = a.tasks[:end]
-}
-
-// task is a launch that holds room.
+// task is a launch that holds room. There may be a million, so it points to what
+// the state has of it anyway.
 type task struct {
-	ref     offers.TaskRef
-	agent   *agent
-	holding offers.Holding
-	devices map[string]offers.DeviceAsk // what it asks for
-	policy  offers.Policy               // of its devices; "": the agent's own
-	heard   bool                        // its agent has taken the launch
-	place   int                         // in its agent's tasks
+	of    *state.Task // the state's record of the launch once that is committed; not its later ones
+	agent *agent
+	bound map[string][]offers.Grant // the devices it holds
+	heard bool                      // its agent has taken the launch
+	place int32                     // in its agent's tasks
 
-	// Of the same framework for the same demand, see framework.launched.
-	demand        offers.DemandID
-	sooner, later *task
+	sooner, later *task // of the same framework for the same demand, see framework.launched
+}
+
+func (t *task) ref() offers.TaskRef { return t.of.Ref() }
+
+// holding is what it holds of its agent's room.
+func (t *task) holding() offers.Holding {
+	return offers.Holding{Amounts: t.of.Holding.Amounts, Ports: t.of.Holding.Ports, Devices: t.bound}
 }
 
 // New builds the matcher of a term from what is replicated: all agents, not
@@ -146,7 +106,7 @@ type task struct {
 func New(config Config, s *state.State, term uint64) *Matcher {
 	m := &Matcher{
 		config:     config,
-		kinds:      &kinds{},
+		kinds:      newKinds(nil),
 		book:       offers.NewBookAgain(term, config.Again),
 		agents:     map[offers.AgentID]*agent{},
 		frameworks: map[offers.FrameworkID]*framework{},
@@ -187,6 +147,7 @@ func (m *Matcher) adopt(t *state.Task) {
 		return
 	}
 	m.placeTask(a, t, a.room.Claim)
+	m.moved(a)
 }
 
 // rebuild makes everything that depends on the set of kinds anew.
@@ -234,83 +195,21 @@ func (m *Matcher) rebuild() {
 	}
 }
 
-// AgentChanged takes over what is replicated about an agent: a new one, a
-// changed inventory, another state. A gone agent is forgotten.
-func (m *Matcher) AgentChanged(rec *state.Agent) {
-	if !m.kinds.covers(rec.Total) {
-		m.kinds = m.kinds.with(rec.Total)
-		m.rebuild()
+// Unknown lists the kinds that the configuration names and no agent that is
+// known has, in order. A class of devices may have any name, so that they may
+// still come.
+func (m *Matcher) Unknown() []string {
+	named := slices.Clone(m.config.Exclude)
+	named = slices.AppendSeq(named, maps.Keys(m.config.Rings))
+	if m.config.Balance != nil {
+		named = slices.AppendSeq(named, maps.Keys(m.config.Balance.Weights))
 	}
-	a := m.agents[rec.ID]
-	switch {
-	case rec.State == offers.AgentGone:
-		if a != nil {
-			m.forget(a)
-		}
-		return
-	case a == nil:
-		a = &agent{info: rec, room: offers.NewRoom(rec.Total), slot: -1}
-		m.fit(a)
-		m.agents[rec.ID] = a
-	default:
-		m.rescind(m.book.OfAgent(rec.ID), "agent_changed")
-		m.unplace(a)
-		moved := !maps.Equal(a.info.Attributes, rec.Attributes) || a.info.Host != rec.Host
-		a.info, a.room = rec, offers.NewRoom(rec.Total)
-		for _, t := range a.tasks {
-			a.room.Claim(t.holding)
-		}
-		if moved {
-			m.spreadAgain()
-		}
-		m.fit(a)
-		m.withhold(a)
+	for i := range named {
+		named[i] = strings.TrimSuffix(named[i], offers.SliceSuffix)
 	}
-	m.place(a)
-}
-
-// fit makes an agent's record for its room and the present kinds.
-func (m *Matcher) fit(a *agent) {
-	k, total := m.kinds, a.room.Total()
-	numbers, n := make([]int64, 2*k.fair()+k.columns()), k.fair() // side by side, they are read together
-	a.fair, a.total, a.columns = numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:]
-	k.inventory(&total, a.total)
-	a.class1, a.classes, a.group = [1]agentClass{}, nil, nil
-	if n := len(k.classes); n <= len(a.class1) {
-		a.classes = a.class1[:n]
-	} else {
-		a.classes = make([]agentClass, n)
-	}
-	for i, name := range k.classes {
-		if c := a.room.Class(name); c != nil && len(c.Devices) > 0 {
-			a.classes[i] = agentClass{c, alike(c.Devices), 1000 * float64(len(c.Devices)) / float64(a.total[scalars+i]), a.info.Policy(name)}
-		}
-	}
-}
-
-// AgentOnline says whether the agent's session is there. Without it the agent
-// is offered to nobody and its offers are taken back.
-func (m *Matcher) AgentOnline(id offers.AgentID, online bool) {
-	a := m.agents[id]
-	if a == nil || a.online == online {
-		return
-	}
-	if !online {
-		m.rescind(m.book.OfAgent(id), "agent_away")
-	}
-	m.unplace(a)
-	a.online = online
-	m.place(a)
-}
-
-// forget drops an agent with its offers and tasks.
-func (m *Matcher) forget(a *agent) {
-	m.rescind(m.book.OfAgent(a.info.ID), "agent_lost")
-	for len(a.tasks) > 0 {
-		m.Ended(a.tasks[len(a.tasks)-1].ref)
-	}
-	m.unplace(a)
-	delete(m.agents, a.info.ID)
+	named = slices.DeleteFunc(named, func(kind string) bool { return m.kinds.fairNamed(kind) >= 0 })
+	slices.Sort(named)
+	return slices.Compact(named)
 }
 
 // Ended gives back the room of a task. A task that holds none is no error.
@@ -324,13 +223,14 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 	if f := m.frameworks[ref.Framework]; f != nil {
 		m.leave(f, t)
 	}
-	t.agent.room.Give(t.holding)
+	held := t.holding()
+	t.agent.room.Give(held)
 	t.agent.regard()
-	m.charge(ref.Framework, t.agent, &t.holding, -1, false)
+	m.charge(ref.Framework, t.agent, &held, -1, false)
 	if m.learner != nil {
 		m.learner.unitEnded()
 	}
-	if t.agent.use != nil && len(t.holding.Devices) > 0 {
+	if t.agent.use != nil && len(t.bound) > 0 {
 		m.withhold(t.agent)
 	}
 	m.moved(t.agent)
@@ -339,20 +239,26 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 // Holds reports whether the task holds room: it was accepted and has not ended.
 func (m *Matcher) Holds(ref offers.TaskRef) bool { return m.tasks[ref] != nil }
 
-// placeTask enters a task; claim takes its room.
-func (m *Matcher) placeTask(a *agent, of *state.Task, claim func(offers.Holding)) {
-	t := &task{
-		ref: of.Ref(), agent: a, demand: of.Demand,
-		holding: of.Holding, devices: of.Spec.Resources.Devices, policy: of.Policy,
+// Launched says that a launch is committed, and with what record.
+func (m *Matcher) Launched(rec *state.Task) {
+	if t := m.tasks[rec.Ref()]; t != nil {
+		t.of = rec
 	}
-	m.tasks[t.ref] = t
-	t.place, a.tasks = len(a.tasks), append(a.tasks, t)
-	if f := m.frameworks[t.ref.Framework]; f != nil {
+}
+
+// placeTask enters a task; claim takes its room. The rings still have the agent as
+// it was.
+func (m *Matcher) placeTask(a *agent, of *state.Task, claim func(offers.Holding)) {
+	t := &task{of: of, agent: a, bound: of.Holding.Devices, place: int32(len(a.tasks))}
+	m.tasks[of.Ref()], a.tasks = t, append(a.tasks, t)
+	if len(t.bound) > 0 {
+		a.binders++
+	}
+	if f := m.frameworks[of.Framework]; f != nil {
 		f.enter(t)
 	}
-	claim(t.holding)
-	m.charge(t.ref.Framework, a, &t.holding, 1, false)
-	m.moved(a)
+	claim(of.Holding)
+	m.charge(of.Framework, a, &of.Holding, 1, false)
 }
 
 // charge adds a holding to (sign -1: takes it from) a framework's allocation,
@@ -370,111 +276,5 @@ func (m *Matcher) charge(id offers.FrameworkID, a *agent, h *offers.Holding, sig
 	m.fair.allocate(f.node, v, counted)
 	if sign < 0 {
 		m.parked.quotaMoved = true
-	}
-}
-
-// place counts the agent in the totals and, when it can be offered, in the rings.
-func (m *Matcher) place(a *agent) {
-	if a.info.State != offers.AgentUnreachable && !a.counted {
-		m.count(a, 1)
-	}
-	if !a.online || a.info.State != offers.AgentActive {
-		return
-	}
-	m.kinds.read(a)
-	a.slot = m.index.Set(a.info.ID, a.columns)
-	for len(m.bySlot) <= a.slot {
-		m.bySlot = append(m.bySlot, nil)
-	}
-	m.bySlot[a.slot] = a
-	m.gauges.read(a)
-	m.prematch.changed(a)
-	m.addFree(a, 1)
-	m.grow(a)
-}
-
-// unplace is the opposite of place.
-func (m *Matcher) unplace(a *agent) {
-	if a.slot >= 0 {
-		m.addFree(a, -1)
-		a.regard()
-		m.index.Remove(a.info.ID)
-		m.prematch.changed(a)
-		m.bySlot[a.slot] = nil
-		a.slot = -1
-	}
-	if a.counted {
-		m.count(a, -1)
-	}
-}
-
-// count adds an agent and its tasks to the cluster's totals or takes them out.
-func (m *Matcher) count(a *agent, sign int64) {
-	if sign < 0 {
-		for _, t := range a.tasks {
-			m.charge(t.ref.Framework, a, &t.holding, -1, false)
-		}
-	}
-	for k, n := range a.total {
-		m.total[k] += sign * n
-	}
-	for i := range a.classes {
-		if c := a.classes[i].room; c != nil {
-			m.devices[i] += sign * int64(len(c.Devices))
-		}
-	}
-	m.epoch++
-	a.counted = sign > 0
-	if sign > 0 {
-		for _, t := range a.tasks {
-			m.charge(t.ref.Framework, a, &t.holding, 1, false)
-		}
-		if len(a.tasks) > 0 {
-			m.enforceLimits()
-		}
-	}
-	m.fair.setTotal(m.total)
-	m.parked.quotaMoved = true
-}
-
-// moved brings the rings and the sums up to date after an agent's room changed.
-func (m *Matcher) moved(a *agent) {
-	if a.slot < 0 {
-		return
-	}
-	m.addFree(a, -1)
-	old := append(m.rowTmp[:0], a.columns...)
-	m.kinds.read(a)
-	if more(a.columns[:m.kinds.ringed()], old) {
-		m.grow(a)
-	}
-	m.index.Move(a.slot, a.columns)
-	m.gauges.read(a)
-	m.addFree(a, 1)
-	m.prematch.changed(a)
-}
-
-// more reports whether a has more than b of anything.
-func more(a, b []int64) bool {
-	for k := range a {
-		if a[k] > b[k] {
-			return true
-		}
-	}
-	return false
-}
-
-func (m *Matcher) grow(a *agent) {
-	if !a.grew {
-		a.grew = true
-		m.grown = append(m.grown, a)
-	}
-}
-
-// addFree enters what the agent has free into the sums, or with sign -1 takes
-// it out.
-func (m *Matcher) addFree(a *agent, sign int64) {
-	for k, n := range a.fair {
-		m.free[k] += sign * n
 	}
 }

@@ -35,6 +35,7 @@ func (m *Matcher) park(d *demand, stopped []string) {
 	s.demands[d] = struct{}{}
 	d.shape = s
 	m.parked.stop(d, stopped)
+	m.waits(d)
 	if s.neverOf != m.epoch {
 		s.never, s.neverOf = m.never(d), m.epoch
 	}
@@ -51,6 +52,7 @@ func (m *Matcher) parkForQuota(d *demand) {
 	m.parked.quota[d] = struct{}{}
 	d.quota = true
 	m.parked.stop(d, []string{stopQuota})
+	m.waits(d)
 	m.batch.passed(d)
 }
 

@@ -128,13 +128,17 @@ func (m *Matcher) Waiting() []Waiting {
 		f := m.frameworks[id]
 		for _, demand := range slices.Sorted(maps.Keys(f.demands)) {
 			if d := f.demands[demand]; len(d.stopped) > 0 {
-				w := Waiting{Framework: f.id, Role: f.role, Demand: d.spec, Stopped: d.stopped}
-				if d.counted() {
-					w.Left = d.left - d.out
-				}
-				out = append(out, w)
+				out = append(out, d.waits())
 			}
 		}
 	}
 	return out
+}
+
+func (d *demand) waits() Waiting {
+	w := Waiting{Framework: d.owner.id, Role: d.owner.role, Demand: d.spec, Stopped: d.stopped}
+	if d.counted() {
+		w.Left = d.left - d.out
+	}
+	return w
 }

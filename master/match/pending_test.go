@@ -48,8 +48,10 @@ func TestStoppedNamesEveryKind(t *testing.T) {
 // turn in which it is stated, once, and stands for an agent that comes.
 func TestHopelessIsSaidAtOnce(t *testing.T) {
 	for _, c := range []struct{ demand, why string }{
-		{`"resources":{"cpus":9}`, "no agent that is known has 9 cpus, the largest has 8"},
+		{`"resources":{"cpus":9}`, "no agent that is known has 9 cpus (the largest has 8)"},
+		{`"resources":{"cpus":9,"mem":"3GiB"}`, "no agent that is known has 9 cpus (the largest has 8) or 3GiB mem (the largest has 800B)"},
 		{`"resources":{"devices":{"npu":{"count":1}}}`, "no agent that is known has npu"},
+		{`"resources":{"cpus":9.5,"devices":{"npu":{"count":1}}}`, "no agent that is known has npu or 9.5 cpus (the largest has 8)"},
 		{`"resources":{"cpus":8,"mem":800}`, "no agent that is known has so much of cpus and mem together"},
 		{`"resources":{"cpus":8},"constraints":["rack==r2"]`, "no agent that is known and has enough meets the constraints"},
 		{`"resources":{"cpus":7}`, ""},
@@ -75,7 +77,7 @@ func TestHopelessIsSaidAtOnce(t *testing.T) {
 		if again := b.Ready(b.now); len(again.Hopeless) > 0 {
 			t.Errorf("%s: told again %+v", c.demand, again.Hopeless)
 		}
-		b.agentWith("large", `{"cpus":9,"mem":900,"devices":{"npu":{"ids":["n0"],"capacity":[1]}}}`, map[string]string{"rack": "r2"})
+		b.agentWith("large", `{"cpus":10,"mem":"4GiB","devices":{"npu":{"ids":["n0"],"capacity":[1]}}}`, map[string]string{"rack": "r2"})
 		found := false
 		for _, o := range b.offered() {
 			found = found || o.Demand == "d" && b.names[o.Agent] == "large"

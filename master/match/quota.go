@@ -16,6 +16,8 @@ type quota struct {
 	held      []int64 // held back for this node and its descendants
 	below     []int64 // sum of the children's held
 	set       bool    // limit or guarantee is set here
+	limited   bool    // limit is
+	reserves  bool    // a guarantee was ever set here or below; else held and below are nothing
 }
 
 func newQuota(kindCount int) quota {
@@ -47,7 +49,10 @@ func (n *node) setQuota(k *kinds, from offers.Quota) {
 			n.quota.guarantee[i] = amount
 		}
 	}
-	n.quota.set = len(from.Limit)+len(from.Guarantee) > 0
+	n.quota.set, n.quota.limited = len(from.Limit)+len(from.Guarantee) > 0, len(from.Limit) > 0
+	for at := n; at != nil && len(from.Guarantee) > 0; at = at.parent {
+		at.quota.reserves = true
+	}
 	for at := n; at.parent != nil; at = at.parent {
 		at.settle()
 	}
@@ -56,6 +61,9 @@ func (n *node) setQuota(k *kinds, from offers.Quota) {
 // settle recomputes what n holds back and tells its parent the difference.
 func (n *node) settle() {
 	q := &n.quota
+	if !q.reserves {
+		return
+	}
 	for k := range q.held {
 		held := max(q.guarantee[k]-n.alloc[k], q.below[k], 0)
 		n.parent.quota.below[k] += held - q.held[k]
@@ -70,12 +78,12 @@ func (n *node) settle() {
 func (f *fair) headroom(leaf *node, free []int64, out []int64) {
 	copy(out, free)
 	for n := leaf; n.parent != nil; n = n.parent {
-		for k := range out {
+		for k := 0; k < len(out) && n.parent.quota.reserves; k++ {
 			out[k] -= n.parent.quota.below[k] - n.quota.held[k]
 		}
 	}
 	for n := leaf; n.parent != nil; n = n.parent {
-		for k := range out {
+		for k := 0; k < len(out) && n.quota.limited; k++ {
 			if limit := n.quota.limit[k]; limit >= 0 {
 				out[k] = min(out[k], limit-n.alloc[k])
 			}

@@ -11,7 +11,8 @@ import (
 type Ready struct {
 	Offers   []*offers.Offer // issued; to be read only, and only before the next call
 	Rescinds []Rescind
-	Ends     []OfferEnd // of offers, before any of Offers was issued; only while they are followed
+	Ends     []OfferEnd // of offers, before any of Offers was issued; only while that is followed
+	Waits    []Waiting  // what waits now, if it did not before or for something else; only while that is followed
 	Hopeless []Hopeless // each demand once
 	// More says that there is more to decide: the turn was cut to keep the
 	// loop responsive.
@@ -25,39 +26,6 @@ type Rescind struct {
 	Framework offers.FrameworkID
 	Offers    []offers.OfferID
 	Reason    string
-}
-
-// OfferEnd is what became of an offer. It is to be read only.
-type OfferEnd struct {
-	*offers.Offer
-	Outcome Outcome
-	Reason  string // of a rescinded one
-}
-
-// Outcome is how an offer ends.
-type Outcome int
-
-// The ways in which an offer ends; there is no zero one.
-const (
-	_ Outcome = iota
-	OfferAccepted
-	OfferDeclined
-	OfferRescinded
-	OfferExpired
-)
-
-// Follow says whether Ready is to tell what becomes of offers from now on.
-func (m *Matcher) Follow(on bool) {
-	if m.followed = on; !on {
-		m.ends = nil
-	}
-}
-
-// ended notes what became of an offer, if somebody wants to know.
-func (m *Matcher) ended(o *offers.Offer, how Outcome, reason string) {
-	if m.followed {
-		m.ends = append(m.ends, OfferEnd{o, how, reason})
-	}
 }
 
 // maxDecisions bounds the searches of one turn, and turnLooks the agents that are
@@ -125,7 +93,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	r.Rescinds, m.rescinds = m.rescinds, nil
 	r.Hopeless, m.hopeless = m.hopeless, nil
 	r.Puzzle, m.sends = m.sends, nil
-	r.Ends, m.ends = m.ends, nil
+	r.Ends, r.Waits = m.overheard()
 	r.Searches = m.counters.Decisions - before
 	return r
 }
@@ -211,6 +179,7 @@ func (m *Matcher) take(d *demand, f found) {
 // promise drafts or extends the offer of what was taken.
 func (m *Matcher) promise(d *demand, f found) {
 	o := m.draft(d, f)
+	d.knownStop = nil
 	if !d.counted() {
 		return
 	}
@@ -259,11 +228,13 @@ func join(a, b offers.Holding) offers.Holding {
 }
 
 // release gives back what an offer held that has left the book.
-func (m *Matcher) release(o *offers.Offer) {
+func (m *Matcher) release(o *offers.Offer) { m.moved(m.giveBack(o)) }
+
+// giveBack does so and returns the agent, which the rings still have as it was.
+func (m *Matcher) giveBack(o *offers.Offer) *agent {
 	a := m.agents[o.Agent]
 	a.room.Give(o.Held)
 	m.charge(o.Framework, a, &o.Held, -1, false)
-	m.moved(a)
 	if d := m.demandOf(o); d != nil {
 		d.out -= o.Units
 		d.spread.add(a, -o.Units)
@@ -272,6 +243,7 @@ func (m *Matcher) release(o *offers.Offer) {
 		}
 		m.activate(d)
 	}
+	return a
 }
 
 // end takes an offer out of the book if it is still there, and releases it.

@@ -90,14 +90,14 @@ func (m *Matcher) spreadOut(f *framework, spec *offers.Demand) *spread {
 
 // enter puts a task among those launched for its demand.
 func (f *framework) enter(t *task) {
-	if t.demand == "" {
+	if t.of.Demand == "" {
 		return
 	}
-	if t.later = f.launched[t.demand]; t.later != nil {
+	if t.later = f.launched[t.of.Demand]; t.later != nil {
 		t.later.sooner = t
 	}
-	f.launched[t.demand] = t
-	if d := f.demands[t.demand]; d != nil {
+	f.launched[t.of.Demand] = t
+	if d := f.demands[t.of.Demand]; d != nil {
 		d.spread.add(t.agent, 1)
 	}
 }
@@ -105,21 +105,21 @@ func (f *framework) enter(t *task) {
 // leave takes a task out of those launched for its demand, which may have
 // waited for that.
 func (m *Matcher) leave(f *framework, t *task) {
-	if t.demand == "" {
+	if t.of.Demand == "" {
 		return
 	}
 	switch {
 	case t.sooner != nil:
 		t.sooner.later = t.later
 	case t.later != nil:
-		f.launched[t.demand] = t.later
+		f.launched[t.of.Demand] = t.later
 	default:
-		delete(f.launched, t.demand)
+		delete(f.launched, t.of.Demand)
 	}
 	if t.later != nil {
 		t.later.sooner = t.sooner
 	}
-	if d := f.demands[t.demand]; d != nil && d.spread != nil {
+	if d := f.demands[t.of.Demand]; d != nil && d.spread != nil {
 		d.spread.add(t.agent, -1)
 		m.activate(d)
 	}

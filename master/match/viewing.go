@@ -9,7 +9,8 @@ import (
 )
 
 // View returns a picture of the matcher that stays true to this moment. It
-// costs O(agents + offers + frameworks).
+// costs O(agents + offers + frameworks), and of agents with devices or ports in
+// use their tasks; the loop waits for it.
 func (m *Matcher) View() *View {
 	v := &View{
 		Frameworks: make(map[offers.FrameworkID]FrameworkView, len(m.frameworks)),
@@ -20,6 +21,7 @@ func (m *Matcher) View() *View {
 	for name, p := range m.placers {
 		v.Searches[name] = p.searches
 	}
+	v.Agents = make([]AgentView, 0, len(m.agents))
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		v.Agents = append(v.Agents, m.viewAgent(m.agents[id]))
 	}
@@ -35,8 +37,20 @@ func (m *Matcher) View() *View {
 	return v
 }
 
+// Held returns what outstanding offers hold, by agent. It costs O(offers).
+func (m *Matcher) Held() map[offers.AgentID]offers.Holding {
+	out := map[offers.AgentID]offers.Holding{}
+	for _, o := range m.book.All() {
+		out[o.Agent] = join(out[o.Agent], o.Held)
+	}
+	return out
+}
+
 func (m *Matcher) viewAgent(a *agent) AgentView {
-	v := AgentView{ID: a.info.ID, Online: a.online, Devices: a.room.Clone().Classes()}
+	v := AgentView{ID: a.info.ID, Online: a.online}
+	if len(a.room.Classes()) > 0 {
+		v.Devices = a.room.Clone().Classes()
+	}
 	for name, use := range a.use {
 		if len(use.Unwell) > 0 {
 			if v.Unwell == nil {
@@ -45,11 +59,15 @@ func (m *Matcher) viewAgent(a *agent) AgentView {
 			v.Unwell[name] = use.Unwell
 		}
 	}
-	for _, t := range a.tasks {
-		v.Used = join(v.Used, t.holding)
-	}
 	for _, o := range m.book.OfAgent(a.info.ID) {
 		v.Offered = join(v.Offered, o.Held)
+	}
+	if a.binders == 0 && len(a.room.TakenPorts()) == 0 {
+		v.Used.Amounts = a.room.Used().Minus(v.Offered.Amounts)
+	} else {
+		for _, t := range a.tasks {
+			v.Used = join(v.Used, t.holding())
+		}
 	}
 	v.Free = a.room.Rest()
 	for s, n := range v.Free.Amounts {

@@ -17,7 +17,7 @@ func teach(b *bench, w *waste, times int, texts ...string) {
 			if err := d.UnmarshalJSON([]byte(text)); err != nil {
 				b.Fatal(err)
 			}
-			w.asked(b.Matcher, &demand{spec: d, left: *d.Count, form: b.form(shapeKey(&d))})
+			w.asked(b.Matcher, &demand{spec: d, left: *d.Count, form: b.form(appendShape(nil, &d))})
 		}
 	}
 }
@@ -178,7 +178,7 @@ func TestLoreIsBounded(t *testing.T) {
 		d := offers.Demand{ID: "x", Count: &one}
 		d.Resources.Amounts[offers.CPUs] = int64(i + 1)
 		d.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1}}
-		w.asked(b.Matcher, &demand{spec: d, left: 1, form: b.form(shapeKey(&d))})
+		w.asked(b.Matcher, &demand{spec: d, left: 1, form: b.form(appendShape(nil, &d))})
 	}
 	if n := len(w.inOrder); n > loreShapes || n != len(w.shapes) || w.inOrder[0].weight < 900 {
 		t.Errorf("%d shapes are known, %d by key, the first with %v", n, len(w.shapes), w.inOrder[0].weight)

@@ -1,9 +1,11 @@
 // What this page knows of the cluster and how it stays true: GET /v1/floor is
 // read once, with the event after which it changes; from then on every launch
 // is added and every end taken away. Views subscribe to what changed, which
-// they are told once a frame.
+// they are told once a frame. Of several pages of a browser one reads, and the
+// others have from it what it knows and hears; see share.js.
 
-import { get } from "./api.js";
+import { get, token } from "./api.js";
+import { Share } from "./share.js";
 import { Stream } from "./stream.js";
 
 const kept = 50; // events that are shown as the latest
@@ -12,6 +14,7 @@ const quiet = 20000; // ms after which a page that nobody sees gives its connect
 // live is the one model of this page.
 export const live = {
   agents: new Map(), // by id; none that is gone
+  held: new Map(), // by id: what outstanding offers hold of an agent, a second old at most
   rings: [], // {name, from: [...]}
   status: null, // as GET /v1/status has it, every 15 s
   latest: [], // events, the newest first
@@ -49,43 +52,122 @@ function stand(words) {
 }
 
 let refused = () => {};
+let known = false; // there is a model
+let begun = null; // resolves when there is one
+
 const stream = new Stream({
-  hear: (events, status) => {
-    if (status) live.status = status;
-    for (const e of events) apply(e);
-    plan();
+  hear: (news, before) => {
+    share.tell({ kind: "news", before, after: stream.after, news });
+    hear(news);
   },
-  stand,
+  stand: (words) => {
+    share.tell({ kind: "stand", words });
+    stand(words);
+  },
   fail: (err) => refused(err),
 });
+
+const share = new Share({
+  // This page reads from now on: after what it was told, where it knows that.
+  lead: () => {
+    if (known) stream.resume();
+    else load().then(begun?.resolve, begun?.reject);
+  },
+  take: (message) => {
+    if (message.kind === "floor") adopt(message);
+    else if (!known) share.ask();
+    else if (message.kind === "stand") stand(message.words);
+    else if (message.before !== stream.after) share.ask();
+    else {
+      stream.after = message.after;
+      hear(message.news);
+    }
+  },
+  answer: () => {
+    if (known) tellFloor(false);
+  },
+});
+
+function hear({ events, status, held }) {
+  if (status) live.status = status;
+  for (const e of events) apply(e);
+  if (held) holds(held);
+  plan();
+}
+
+// holds takes in what outstanding offers hold, which comes as a whole.
+function holds(list) {
+  for (const id of live.held.keys()) changed.add(id);
+  live.held = new Map(list.map((a) => [a.id, a]));
+  for (const id of live.held.keys()) changed.add(id);
+}
+
+// tellFloor tells what is known to who asked, or to all.
+function tellFloor(all) {
+  share.tell({ kind: "floor", all, after: stream.after, agents: [...live.agents.values()], rings: live.rings, status: live.status, held: [...live.held.values()], latest: live.latest, connection: live.connection });
+}
+
+// adopt takes over what another page knows.
+function adopt({ after, agents, rings, status, held, latest, connection }) {
+  stream.after = after;
+  live.latest = latest;
+  live.connection = connection;
+  known = true;
+  build(agents, rings, status);
+  holds(held);
+  begun?.resolve();
+}
 
 // open begins, and throws a Refusal where that can't be; fail hears of one later.
 export async function open(fail) {
   refused = fail;
-  await load();
+  const first = new Promise((resolve, reject) => (begun = { resolve, reject }));
+  try {
+    if (await share.enter(token.get())) await load();
+    else await first;
+  } catch (err) {
+    share.leave();
+    throw err;
+  } finally {
+    begun = null;
+  }
+  if (document.hidden) hide();
 }
 
 // close forgets everything.
 export function close() {
   stream.stop();
+  share.leave();
+  known = false;
   live.agents.clear();
+  live.held.clear();
   live.status = null;
   live.latest = [];
 }
 
 async function load() {
   const [floor, status] = await Promise.all([get("/v1/floor"), get("/v1/status")]);
-  live.agents = new Map(floor.agents.map((a) => [a.id, a]));
-  live.rings = floor.rings;
+  known = true;
+  build(floor.agents, floor.rings, status);
+  stream.start(floor.after);
+  tellFloor(true);
+}
+
+function build(agents, rings, status) {
+  live.agents = new Map(agents.map((a) => [a.id, a]));
+  live.rings = rings;
   live.status = status;
   reset = true;
   plan();
-  stream.start(floor.after);
 }
 
 // anew reads everything again where events were lost; a failure is tried again.
 let loading = null;
 function anew() {
+  if (!share.reads) {
+    share.ask(); // the page that reads does
+    return;
+  }
   loading ??= new Promise((done) => setTimeout(done, 500)).then(load).then(
     () => (loading = null),
     (err) => {
@@ -136,8 +218,9 @@ function touch(id, change) {
   changed.add(id);
 }
 
-// take counts a task on its agent, or takes it off.
+// take counts a task on its agent, or takes it off. What is launched was offered.
 function take(e, sign) {
+  if (sign > 0) unhold(e);
   touch(e.agent_id, (a) => {
     a.tasks += sign;
     for (const kind of Object.keys(a.used)) a.used[kind] = round(a.used[kind] + sign * (e.resources[kind] ?? 0));
@@ -149,6 +232,18 @@ function take(e, sign) {
       }
     }
   });
+}
+
+function unhold(e) {
+  const held = live.held.get(e.agent_id);
+  if (!held) return;
+  for (const kind of Object.keys(held.room)) held.room[kind] = Math.max(0, round(held.room[kind] - (e.resources[kind] ?? 0)));
+  for (const [name, grants] of Object.entries(e.devices ?? {})) {
+    for (const g of grants) {
+      const h = held.devices?.[name]?.find((x) => x.index === g.index);
+      if (h) h.memory = Math.max(0, h.memory - g.memory);
+    }
+  }
 }
 
 // round keeps sums of thousandths exact.
@@ -223,14 +318,19 @@ function arrived(a) {
   plan();
 }
 
-// freeOf is what an agent has free of a kind of rings; null: it has none of it at all.
+// freeOf is what an agent has free of a kind of rings, neither used nor offered;
+// null: it has none of it at all.
 export function freeOf(a, kind) {
-  if (kind in a.total) return a.total[kind] > 0 ? Math.max(0, round(a.total[kind] - a.used[kind])) : null;
+  const held = live.held.get(a.id);
+  if (kind in a.total) return a.total[kind] > 0 ? Math.max(0, round(a.total[kind] - a.used[kind] - (held?.room[kind] ?? 0))) : null;
   const slice = kind.endsWith(".slice");
-  const c = a.devices?.[slice ? kind.slice(0, -6) : kind];
+  const name = slice ? kind.slice(0, -6) : kind;
+  const c = a.devices?.[name];
   if (!c) return null;
-  if (slice) return c.capacity.reduce((most, n, i) => Math.max(most, n - c.used[i]), 0);
-  return c.used.filter((n, i) => n === 0 && c.shares[i] === 0).length;
+  const taken = [...c.used];
+  for (const g of held?.devices?.[name] ?? []) taken[g.index] += g.memory;
+  if (slice) return c.capacity.reduce((most, n, i) => Math.max(most, n - taken[i]), 0);
+  return taken.filter((n, i) => n === 0 && c.shares[i] === 0).length;
 }
 
 // wholeOf is what it has of that kind when nothing runs.
@@ -243,11 +343,33 @@ export function wholeOf(a, kind) {
 // ringed says whether an agent is in the rings: only what can be offered is.
 export const ringed = (a) => a.online && a.state === "active";
 
-// Nobody looks: the connection is given back, since a browser has but six to
-// one master. Who looks again goes on after the last event.
+// Nobody looks: the connection is given back, and another page reads where one
+// is looked at. Who looks again goes on after the last event.
 let hiding = 0;
+function hide() {
+  hiding = setTimeout(() => {
+    stream.stop();
+    share.yield();
+  }, quiet);
+}
+
+function look() {
+  if (share.reads) stream.resume();
+  else share.want();
+}
+
 document.addEventListener("visibilitychange", () => {
   clearTimeout(hiding);
-  if (document.hidden) hiding = setTimeout(() => stream.stop(), quiet);
-  else stream.resume();
+  if (!known) return;
+  if (document.hidden) hide();
+  else look();
+});
+
+// A page that is left may be kept by the browser, and be come back to.
+addEventListener("pagehide", () => {
+  stream.stop();
+  share.yield();
+});
+addEventListener("pageshow", (e) => {
+  if (e.persisted && known) look();
 });

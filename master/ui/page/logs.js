@@ -22,6 +22,20 @@ export function logsOf(view, task) {
   return h("div", {}, tabs, text);
 }
 
+// seen waits until somebody looks: a browser has but six connections to a
+// master, and a log that nobody sees can wait.
+function seen() {
+  if (!document.hidden) return null;
+  return new Promise((done) => {
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener("visibilitychange", look);
+      done();
+    };
+    document.addEventListener("visibilitychange", look);
+  });
+}
+
 // Reading follows one stream until it is closed or the task's log ends.
 class Reading {
   constructor(task, stream, text, standing) {
@@ -42,15 +56,23 @@ class Reading {
       if (!signal.aborted) this.standing.textContent = err.message;
       return;
     }
-    while (!signal.aborted) {
+    for (;;) {
+      await seen();
+      if (signal.aborted) return;
+      const unseen = new AbortController();
+      const look = () => document.hidden && unseen.abort();
+      document.addEventListener("visibilitychange", look);
       try {
-        await this.stretch(signal);
-        if (!signal.aborted) this.standing.textContent = this.offset === 0 && !this.waiting ? "it wrote nothing" : "the end";
+        await this.stretch(AbortSignal.any([signal, unseen.signal]));
+        this.standing.textContent = this.offset === 0 && !this.waiting ? "it wrote nothing" : "the end";
         return;
       } catch (err) {
         if (signal.aborted) return;
+        if (unseen.signal.aborted) continue;
         this.standing.textContent = `${err.message} It is tried again.`;
         await new Promise((done) => setTimeout(done, patience));
+      } finally {
+        document.removeEventListener("visibilitychange", look);
       }
     }
   }

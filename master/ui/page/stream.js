@@ -6,8 +6,8 @@ import { request } from "./api.js";
 const silence = 15000; // ms; the master says every 5 s that it lives
 const longest = 8000; // ms between two tries
 
-// Stream calls hear(events, status) for what comes in one piece, and
-// stand(words) when the connection comes or goes. fail gets a Refusal that
+// Stream calls hear({ events, status, held }, before) for what comes in one piece,
+// before being the event after which it came, and stand(words) when the connection comes or goes. fail gets a Refusal that
 // trying again won't mend.
 export class Stream {
   constructor({ hear, stand, fail }) {
@@ -82,15 +82,18 @@ export class Stream {
     const rest = blocks.pop();
     const events = [];
     let status = null;
-    let after = this.after;
+    let held = null;
+    const before = this.after;
+    let after = before;
     for (const block of blocks) {
       const { id, event, data } = fields(block);
       if (id) after = id;
       if (event === "status") status = JSON.parse(data);
+      else if (event === "held") held = JSON.parse(data).agents;
       else if (data) events.push(JSON.parse(data));
     }
     this.after = after;
-    if (events.length > 0 || status) this.hear(events, status);
+    if (events.length > 0 || status || held || after !== before) this.hear({ events, status, held }, before);
     return rest;
   }
 }
