@@ -10,23 +10,9 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-)
 
-type agentView struct {
-	ID         string                 `json:"id"`
-	Name       string                 `json:"name"`
-	Host       string                 `json:"host"`
-	Address    string                 `json:"address"`
-	State      string                 `json:"state"`
-	Attributes map[string]string      `json:"attributes"`
-	Total      room                   `json:"total"`
-	Used       room                   `json:"used"`
-	Offered    room                   `json:"offered"`
-	Free       room                   `json:"free"`
-	Devices    map[string]deviceClass `json:"devices"`
-	Version    string                 `json:"version"`
-	Started    time.Time              `json:"started"`
-}
+	"github.com/ringmaster-project/ringmaster/master/api"
+)
 
 func agentsCommand() *cli.Command {
 	return &cli.Command{
@@ -62,23 +48,23 @@ func filters(c *cli.Context, names ...string) url.Values {
 	return q
 }
 
-func drawAgents(p *page, list []agentView) { p.table(agentTable(list, p.now)) }
+func drawAgents(p *page, list []api.Agent) { p.table(agentTable(list, p.now)) }
 
 // agentTable is the heading of a list of agents and its rows.
-func agentTable(list []agentView, now time.Time) (heading row, rows []row) {
+func agentTable(list []api.Agent, now time.Time) (heading row, rows []row) {
 	for _, a := range list {
 		rows = append(rows, row{
-			a.ID, a.Name, a.State, usage(a.Used.cpus(), a.Total.cpus()), usage(size(a.Used.Mem), size(a.Total.Mem)),
-			usage(size(a.Used.Disk), size(a.Total.Disk)), devices(a), attributes(a.Attributes), a.Host, a.Address, a.Version, age(now, a.Started),
+			string(a.ID), a.Name, string(a.State), usage(a.Used.CPUs.String(), a.Total.CPUs.String()), usage(size(a.Used.Mem), size(a.Total.Mem)),
+			usage(size(a.Used.Disk), size(a.Total.Disk)), devices(a), attributes(a.Attributes), a.Host, a.Address, a.Version, age(now, when(a.Started)),
 		})
 	}
 	return row{"ID", "NAME", "STATE", "CPUS", "MEM", "DISK", "DEVICES", "+ATTRIBUTES", "+HOST", "+ADDRESS", "+VERSION", "UP"}, rows
 }
 
-func drawAgent(p *page, a agentView) {
-	p.fields("id", a.ID, "name", a.Name, "state", a.State, "host", a.Host, "address", a.Address,
-		"attributes", attributes(a.Attributes), "version", a.Version, "up", age(p.now, a.Started),
-		"total", a.Total.sum(), "used", a.Used.sum(), "offered", a.Offered.sum(), "free", a.Free.sum())
+func drawAgent(p *page, a api.Agent) {
+	p.fields("id", string(a.ID), "name", a.Name, "state", string(a.State), "host", a.Host, "address", a.Address,
+		"attributes", attributes(a.Attributes), "version", a.Version, "up", age(p.now, when(a.Started)),
+		"total", sum(a.Total), "used", sum(a.Used), "offered", sum(a.Offered), "free", sum(a.Free))
 	for _, class := range slices.Sorted(maps.Keys(a.Devices)) {
 		var rows []row
 		d := a.Devices[class]
@@ -109,7 +95,7 @@ func textAt(list []string, i int) string {
 }
 
 // devices sums up the classes of an agent: "gpu 3/8 watch, 1 unwell".
-func devices(a agentView) string {
+func devices(a api.Agent) string {
 	var parts []string
 	for _, class := range slices.Sorted(maps.Keys(a.Devices)) {
 		d := a.Devices[class]

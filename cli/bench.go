@@ -14,8 +14,9 @@ func benchCommand() *cli.Command {
 		Name: "bench", Category: otherGroup, Usage: "put load on a cluster",
 		Description: examples(
 			"ringmaster bench agents --count 1000",
-			"ringmaster bench run --agents 1000 --frameworks 10 --tasks 100000"),
-		Subcommands: []*cli.Command{benchAgentsCommand(), benchRunCommand()},
+			"ringmaster bench run --agents 1000 --frameworks 10 --tasks 100000",
+			"ringmaster bench recover --agents 1000 --frameworks 10 --tasks 100000"),
+		Subcommands: []*cli.Command{benchAgentsCommand(), benchRunCommand(), benchRecoverCommand()},
 	}
 }
 
@@ -25,9 +26,9 @@ func benchAgentsCommand() *cli.Command {
 		Description: examples(
 			"ringmaster bench agents --count 1000",
 			"ringmaster bench agents --count 1000 --resources 'cpus=64,mem=488GB,gpu=8x24GiB' --task-time 10s --masters 10.0.0.1:5050,10.0.0.2:5050") +
-			"\n\nIt prints one line \"ready N agents\" when the masters have taken all of them, and at the end, Ctrl-C or" +
-			"\nSIGTERM, how many tasks they have run. What they know goes with them: the next ones of the same names are" +
-			"\nnew agents, and the old ones' tasks are gone.",
+			"\n\nIt prints one line \"ready N agents\" each time that the masters have taken all of them, at first and after" +
+			"\nconnections were lost, and at the end, Ctrl-C or SIGTERM, how many tasks they have run. What they know goes" +
+			"\nwith them: the next ones of the same names are new agents, and the old ones' tasks are gone.",
 		Flags: clientFlags(
 			&cli.IntFlag{Name: "count", Usage: "`NUMBER` of agents", Value: 100},
 			&cli.StringFlag{Name: "resources", Usage: "`AMOUNTS` that each one offers; what is not named is none", Value: "cpus=16,mem=64GiB,disk=1TiB"},
@@ -51,20 +52,24 @@ func benchAgents(c *cli.Context) error {
 		return err
 	}
 	fleet, err := simulated.Open(simulated.Config{
-		Count: c.Int("count"), Name: c.String("name"), Masters: cl.masters, Resources: c.String("resources"),
-		TaskTime: taskTime.Std(), Version: Version, Door: cl.door, Logger: openLog(&settings{logLevel: "info"}, "bench", c.App.ErrWriter),
+		Count: c.Int("count"), Name: c.String("name"), Masters: cl.Masters(), Resources: c.String("resources"),
+		TaskTime: taskTime.Std(), Version: Version, Door: cl.Door(), Logger: openLog(&settings{logLevel: "info"}, "bench", c.App.ErrWriter),
 	})
 	if err != nil {
 		return usageError{err}
 	}
 	done := make(chan error, 1)
 	go func() { done <- fleet.Run(c.Context) }()
-	select {
-	case <-fleet.Registered():
-		_, err = fmt.Fprintf(c.App.Writer, "ready %d agents\n", c.Int("count"))
-	case <-c.Context.Done():
+	for ended := false; !ended; {
+		select {
+		case <-fleet.Registered():
+			_, wrong := fmt.Fprintf(c.App.Writer, "ready %d agents\n", c.Int("count"))
+			err = errors.Join(err, wrong)
+		case wrong := <-done:
+			err, ended = errors.Join(err, wrong), true
+		}
 	}
-	if err := errors.Join(err, <-done); err != nil {
+	if err != nil {
 		return err
 	}
 	started, ended := fleet.Counts()

@@ -33,11 +33,14 @@ type benchCluster struct {
 type benchProcess struct {
 	name    string
 	cmd     *exec.Cmd
-	log     string        // file
-	ready   chan struct{} // closed at its ready line
-	done    chan struct{} // closed when it has ended
-	ending  atomic.Bool   // we ended it
-	outcome error         // of Wait, readable after done
+	log     string         // file
+	args    []string       // and env, to start it again
+	env     []string       //
+	ready   chan struct{}  // closed at its first ready line
+	again   chan time.Time // holds when the last one after it came, until that is taken
+	done    chan struct{}  // closed when it has ended
+	ending  atomic.Bool    // we ended it
+	outcome error          // of Wait, readable after done
 }
 
 func openBenchCluster(broken context.CancelCauseFunc) (*benchCluster, error) {
@@ -107,8 +110,9 @@ func (b *benchCluster) start(name string, env []string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	p := &benchProcess{name: name, log: filepath.Join(b.folder, name+".log"), ready: make(chan struct{}), done: make(chan struct{})}
-	log, err := os.Create(p.log)
+	p := &benchProcess{name: name, log: filepath.Join(b.folder, name+".log"), args: args, env: env,
+		ready: make(chan struct{}), again: make(chan time.Time, 1), done: make(chan struct{})}
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -133,15 +137,40 @@ func (b *benchCluster) start(name string, env []string, args ...string) error {
 func (p *benchProcess) follow(out io.Reader, broken context.CancelCauseFunc) {
 	defer close(p.done)
 	for lines, ready := bufio.NewScanner(out), false; lines.Scan(); {
-		if !ready && strings.HasPrefix(lines.Text(), "ready ") {
+		switch isReady := strings.HasPrefix(lines.Text(), "ready "); {
+		case isReady && !ready:
 			ready = true
 			close(p.ready)
+		case isReady:
+			select {
+			case <-p.again:
+			default:
+			}
+			p.again <- time.Now()
 		}
 	}
 	p.outcome = p.cmd.Wait()
 	if !p.ending.Load() {
 		broken(p.failure())
 	}
+}
+
+// named returns a process.
+func (b *benchCluster) named(name string) *benchProcess {
+	return b.processes[slices.IndexFunc(b.processes, func(p *benchProcess) bool { return p.name == name })]
+}
+
+// kill ends a process as a loss of power would, and returns when it did. It is
+// to be started again.
+func (b *benchCluster) kill(p *benchProcess) (time.Time, error) {
+	p.ending.Store(true)
+	at := time.Now()
+	if err := p.cmd.Process.Kill(); err != nil {
+		return at, fmt.Errorf("killing %s: %w", p.name, err)
+	}
+	<-p.done
+	b.processes = slices.DeleteFunc(b.processes, func(o *benchProcess) bool { return o == p })
+	return at, nil
 }
 
 // failure says why the process ended by itself, with the last it logged.

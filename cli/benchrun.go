@@ -129,13 +129,9 @@ func readBenchmark(c *cli.Context) (*benchmark, error) {
 			}
 		}
 	}
-	for _, bound := range []struct {
-		flag string
-		most int
-	}{{"agents", simulated.MaxAgents}, {"frameworks", maxBenchFrameworks}, {"tasks", maxBenchTasks}, {"repeats", maxBenchRepeats}} {
-		if n := c.Int(bound.flag); n < 1 || n > bound.most {
-			return nil, usagef("--%s %d: it is a number from 1 to %d", bound.flag, n, bound.most)
-		}
+	var err error
+	if b.timeout, err = benchBounds(c); err != nil {
+		return nil, err
 	}
 	if n := c.Int("rate"); n < 0 || n > maxBenchTasks {
 		return nil, usagef("--rate %d: it is a number from 0 to %d", n, maxBenchTasks)
@@ -143,20 +139,34 @@ func readBenchmark(c *cli.Context) (*benchmark, error) {
 	if c.Int("rate") > 0 && b.mix == mixDecline {
 		return nil, usagef("--rate: the mix decline has no tasks; leave it away")
 	}
-	if b.masters != 1 && b.masters != 3 && b.masters != 5 {
-		return nil, usagef("--masters-count %d: it is 1, 3 or 5", b.masters)
-	}
-	timeout, err := durationFlag(c, "timeout")
-	if err != nil {
-		return nil, err
-	}
-	if b.timeout = timeout.Std(); b.timeout <= 0 {
-		return nil, usagef("--timeout %v: it is more than 0", b.timeout)
-	}
 	if err := b.readMasters(c); err != nil {
 		return nil, err
 	}
 	return b, b.readLoad(c)
+}
+
+// benchBounds holds what the benchmarks of whole clusters are asked for to its
+// bounds, and returns after how long one is given up.
+func benchBounds(c *cli.Context) (time.Duration, error) {
+	for _, bound := range []struct {
+		flag string
+		most int
+	}{{"agents", simulated.MaxAgents}, {"frameworks", maxBenchFrameworks}, {"tasks", maxBenchTasks}, {"repeats", maxBenchRepeats}} {
+		if n := c.Int(bound.flag); n < 1 || n > bound.most {
+			return 0, usagef("--%s %d: it is a number from 1 to %d", bound.flag, n, bound.most)
+		}
+	}
+	if n := c.Int("masters-count"); n != 1 && n != 3 && n != 5 {
+		return 0, usagef("--masters-count %d: it is 1, 3 or 5", n)
+	}
+	timeout, err := durationFlag(c, "timeout")
+	if err != nil {
+		return 0, err
+	}
+	if timeout <= 0 {
+		return 0, usagef("--timeout %v: it is more than 0", timeout)
+	}
+	return timeout.Std(), nil
 }
 
 // readMasters reads who is measured.
@@ -173,7 +183,7 @@ func (b *benchmark) readMasters(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	b.there, b.door = cl.masters, cl.door
+	b.there, b.door = cl.Masters(), cl.Door()
 	for _, name := range []string{"ca", "cert", "key"} {
 		if file := c.String(name); file != "" {
 			b.fleet = append(b.fleet, "--"+name, file)
@@ -209,18 +219,28 @@ func (b *benchmark) readLoad(c *cli.Context) (err error) {
 	if rate := c.Int("rate"); rate > 0 {
 		b.plan = b.plan.Paced(rate)
 	}
-	time, err := durationFlag(c, "task-time")
+	taskTime, err := durationFlag(c, "task-time")
 	if err != nil {
 		return err
 	}
-	// The agents refuse what is wrong themselves; that should not wait for masters.
-	if _, err := simulated.Open(simulated.Config{
-		Count: 1, Name: benchAgent, Masters: []string{defaultMasters}, Resources: resources, TaskTime: time.Std(),
-		Door: b.door, Logger: openLog(&settings{logLevel: "off"}, "bench", c.App.ErrWriter),
-	}); err != nil {
+	b.fleet = append(b.fleet, fleetArgs(b.agents, resources, taskTime.Std())...)
+	return checkFleet(c, resources, taskTime.Std(), b.door)
+}
+
+// fleetArgs are those of bench agents.
+func fleetArgs(agents int, resources string, taskTime time.Duration) []string {
+	return []string{"--count", fmt.Sprint(agents), "--name", benchAgent, "--resources", resources, "--task-time", taskTime.String()}
+}
+
+// checkFleet refuses what the agents will: that should not wait for masters.
+func checkFleet(c *cli.Context, resources string, taskTime time.Duration, d *door.Door) error {
+	_, err := simulated.Open(simulated.Config{
+		Count: 1, Name: benchAgent, Masters: []string{defaultMasters}, Resources: resources, TaskTime: taskTime,
+		Door: d, Logger: openLog(&settings{logLevel: "off"}, "bench", c.App.ErrWriter),
+	})
+	if err != nil {
 		return usageError{err}
 	}
-	b.fleet = append(b.fleet, "--count", fmt.Sprint(b.agents), "--name", benchAgent, "--resources", resources, "--task-time", c.String("task-time"))
 	return nil
 }
 

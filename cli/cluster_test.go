@@ -1,9 +1,12 @@
 package cli_test
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -34,11 +37,18 @@ func TestCluster(t *testing.T) {
 	})
 }
 
-// freeAddress is of a port that nobody used a moment ago.
+// freeAddress is of a port that nobody used a moment ago, and that no connection
+// gets that somebody opens before the daemon is there: those have higher ones.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	const from, to = 10_000, 32_000
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", from+rand.IntN(to-from)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		return l.Addr().String(), l.Close()
 	}
-	return l.Addr().String(), l.Close()
 }

@@ -155,6 +155,12 @@ func TestFileRefused(t *testing.T) {
 		{"rings kind", "rings:\n  \"g p u\": {width: 1, count: 1}\n", `is not a kind of resource`},
 		{"rings count", "rings:\n  mem: {width: 1, count: 5000}\n", `count: 5000; 1 to 4096`},
 		{"rings overflow", "rings:\n  mem: {width: 4PiB, count: 4000}\n", `width times count is too large`},
+		{"weights of a kind by another name", "balance: {weights: {memory: 1}}\n", `line 1: balance.weights: "memory" is not a kind of resource; did you mean mem?`},
+		{"a kind in capitals", "balance: {weights: {CPUs: 1}}\n", `"CPUs" is not a kind of resource; did you mean cpus?`},
+		{"rings of a kind by another name", "rings:\n  cpu: {width: 1, count: 1}\n", `line 2: rings: "cpu" is not a kind of resource; did you mean cpus?`},
+		{"rings of slices of no class", "rings:\n  mem.slice: {width: 1, count: 1}\n", `"mem.slice" is not a kind of resource: only classes of devices have slices`},
+		{"exclude ports", "fair_share: {exclude: [ports]}\n", `"ports" is not a kind of resource: there are cpus, mem, disk, bandwidth and the classes of devices that agents have, such as gpu`},
+		{"exclude a kind in the plural", "fair_share: {exclude: [gpus]}\n", `did you mean gpu?`},
 		{"exclude", "fair_share: {exclude: [\"g p u\"]}\n", `line 1: fair_share.exclude: "g p u" is not a kind of resource`},
 	}
 	for _, c := range cases {

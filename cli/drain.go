@@ -12,6 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"github.com/ringmaster-project/ringmaster/master/api"
+	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -73,8 +75,8 @@ func (d *draining) follow() error {
 	if err != nil {
 		return err
 	}
-	r := &eventReader{client: events, query: url.Values{"agent": {d.agent.ID}}, hear: d.hear}
-	err = r.run(d.c.Context)
+	r := &api.Follower{Client: events.Client, Query: url.Values{"agent": {d.agent.ID}}, Hear: d.hear}
+	err = r.Run(d.c.Context)
 	switch {
 	case errors.Is(err, errDrained):
 		return d.say("%s is drained: %s ended", named(d.agent.ID, d.agent.Name), plural(d.ended, "task"))
@@ -91,18 +93,18 @@ func (d *draining) say(format string, args ...any) error {
 }
 
 func (d *draining) hear(data []byte) error {
-	var e eventView
-	if err := json.Unmarshal(data, &e); err != nil {
-		return fmt.Errorf("the master's event %.200q can't be read: %w", data, err)
+	e, err := api.Event(data)
+	if err != nil {
+		return err
 	}
 	switch e.Type {
-	case "begin":
+	case events.Begin:
 		return d.begin()
-	case "task_ended":
+	case events.TaskEnded:
 		d.ended++
-		return d.say("%s  %s %s", e.Time.Local().Format(time.TimeOnly), plain(e.subject()), e.State)
-	case "agent_updated":
-		return d.state(e.State)
+		return d.say("%s  %s %s", e.Time.Local().Format(time.TimeOnly), plain(subject(&e)), e.State)
+	case events.AgentUpdated:
+		return d.state(offers.AgentState(e.State))
 	}
 	return nil
 }
@@ -111,7 +113,7 @@ func (d *draining) hear(data []byte) error {
 func (d *draining) begin() error {
 	path := "/v1/agents/" + url.PathEscape(d.agent.ID)
 	if !d.ordered {
-		if _, err := d.client.send(d.c.Context, http.MethodPost, path+"/drain", d.order); err != nil {
+		if _, err := d.client.Send(d.c.Context, http.MethodPost, path+"/drain", d.order); err != nil {
 			return err
 		}
 		d.ordered = true
@@ -119,20 +121,16 @@ func (d *draining) begin() error {
 			return err
 		}
 	}
-	raw, err := d.client.get(d.c.Context, path)
-	if err != nil {
+	var now api.Agent
+	if err := d.client.Get(d.c.Context, path, &now); err != nil {
 		return err
-	}
-	var now thing
-	if err := json.Unmarshal(raw, &now); err != nil {
-		return fmt.Errorf("the master's answer to %s can't be read: %w", path, err)
 	}
 	return d.state(now.State)
 }
 
 // state is an error once there is nothing more to wait for.
-func (d *draining) state(s string) error {
-	switch offers.AgentState(s) {
+func (d *draining) state(s offers.AgentState) error {
+	switch s {
 	case offers.AgentDrained:
 		return errDrained
 	case offers.AgentDraining:

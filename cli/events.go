@@ -2,12 +2,14 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/master/api"
+	"github.com/ringmaster-project/ringmaster/master/events"
 )
 
 func eventsCommand() *cli.Command {
@@ -18,7 +20,7 @@ func eventsCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORM`: table, wide or json, one event a line", Value: "table"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f", "watch", "w"}, Usage: "go on until Ctrl-C, whatever becomes of the connection; false ends with what the masters still keep", Value: true},
 			&cli.StringFlag{Name: "after", Usage: "begin after the event `ID`, or with the oldest one that is kept", DefaultText: "now; oldest with --follow=false"},
-			&cli.StringFlag{Name: "type", Usage: "only `TYPES,...`, such as task_ended; task, agent, framework, role, leader and offer are all of theirs; those of offers come only if they are named"},
+			&cli.StringFlag{Name: "type", Usage: "only `TYPES,...`, such as task_ended; task, agent, framework, role, leader, demand and offer are all of theirs; those of demands and offers come only if they are named"},
 			&cli.StringFlag{Name: "task", Usage: "only those of the task `ID`"},
 			&cli.StringFlag{Name: "framework", Usage: "only those of the framework `ID`"},
 			&cli.StringFlag{Name: "agent", Usage: "only those of the agent `ID`, its tasks' too"},
@@ -60,54 +62,31 @@ func showEvents(c *cli.Context, cl *client) error {
 		query.Set("after", cmp.Or(c.String("after"), "oldest"))
 	}
 	quiet := !c.Bool("follow") || !isTerminal(c.App.ErrWriter)
-	r := &eventReader{client: cl, query: query, hear: func(data []byte) error {
+	r := &api.Follower{Client: cl.Client, Query: query, Hear: func(data []byte) error {
 		text, err := eventText(c, data)
 		if err != nil {
 			return err
 		}
 		if !quiet { // the first is the beginning; after it nothing may come for long
-			fmt.Fprintf(c.App.ErrWriter, "connected to %s; what changes is shown as it happens, until Ctrl-C\n", cl.heard)
+			fmt.Fprintf(c.App.ErrWriter, "connected to %s; what changes is shown as it happens, until Ctrl-C\n", cl.Heard())
 			quiet = true
 		}
 		_, err = c.App.Writer.Write(text)
 		return err
 	}}
-	if err := r.run(c.Context); c.Context.Err() == nil {
+	if err := r.Run(c.Context); c.Context.Err() == nil {
 		return err
 	}
 	return nil
 }
 
-// eventView is an event as the command line shows it.
-type eventView struct {
-	ID        string    `json:"id"`
-	Type      string    `json:"type"`
-	Time      time.Time `json:"time"`
-	Framework string    `json:"framework_id"`
-	Task      string    `json:"task_id"`
-	Agent     string    `json:"agent_id"`
-	Offer     string    `json:"offer_id"`
-	Demand    string    `json:"demand_id"`
-	Role      string    `json:"role"`
-	Name      string    `json:"name"`
-	State     string    `json:"state"`
-	Reason    string    `json:"reason"`
-	Message   string    `json:"message"`
-	ExitCode  *int      `json:"exit_code"`
-	Signal    string    `json:"signal"`
-	Healthy   *bool     `json:"healthy"`
-	Deadline  time.Time `json:"deadline"`
-	Address   string    `json:"address"`
-	Term      uint64    `json:"term"`
-}
-
 // eventText is one event on its way to a reader: a line.
 func eventText(c *cli.Context, data []byte) ([]byte, error) {
-	var e eventView
-	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, fmt.Errorf("the master's event %.200q can't be read: %w", data, err)
+	e, err := api.Event(data)
+	if err != nil {
+		return nil, err
 	}
-	if e.Type == "begin" {
+	if e.Type == events.Begin {
 		return nil, nil
 	}
 	if c.String("output") == "json" {
@@ -123,25 +102,27 @@ func eventText(c *cli.Context, data []byte) ([]byte, error) {
 	if !e.Time.IsZero() {
 		when = e.Time.Local().Format(layout)
 	}
-	p.printf("%-*s  %-22s  %-28s  %s%s  %s", width, when, e.Type, plain(e.subject()),
-		p.paint(state, false), strings.Repeat(" ", max(0, len("unreachable")-len(state))), plain(e.detail()))
+	p.printf("%-*s  %-22s  %-28s  %s%s  %s", width, when, e.Type, plain(subject(&e)),
+		p.paint(state, false), strings.Repeat(" ", max(0, len("unreachable")-len(state))), plain(detail(&e)))
 	line := strings.TrimRight(p.text.String(), " ")
 	return append([]byte(line), '\n'), nil
 }
 
 // subject is what an event is about.
-func (e *eventView) subject() string {
+func subject(e *events.Event) string {
 	switch {
 	case e.Offer != "":
-		return e.Framework + ":" + e.Offer
+		return fmt.Sprint(e.Framework, ":", e.Offer)
+	case e.Demand != "":
+		return fmt.Sprint(e.Framework, ":", e.Demand)
 	case e.Task != "":
-		return e.Framework + ":" + e.Task
+		return e.Ref().String()
 	case e.Agent != "":
-		return named(e.Agent, e.Name)
+		return named(string(e.Agent), e.Name)
 	case e.Framework != "":
-		return named(e.Framework, e.Name)
+		return named(string(e.Framework), e.Name)
 	}
-	return cmp.Or(e.Role, e.Name, "-")
+	return cmp.Or(string(e.Role), e.Name, "-")
 }
 
 func named(id, name string) string {
@@ -152,7 +133,7 @@ func named(id, name string) string {
 }
 
 // detail is what there is to say beside the state.
-func (e *eventView) detail() string {
+func detail(e *events.Event) string {
 	var parts []string
 	add := func(text string) {
 		if text != "" {
@@ -166,13 +147,23 @@ func (e *eventView) detail() string {
 	if e.Healthy != nil {
 		add(map[bool]string{true: "healthy", false: "not healthy"}[*e.Healthy])
 	}
+	if len(e.Stopped) > 0 {
+		units := ""
+		if e.Count != nil {
+			units = plural(*e.Count, "unit") + ", "
+		}
+		add(units + "stopped by " + strings.Join(e.Stopped, ", "))
+	}
 	add(e.Reason)
 	add(e.Message)
-	if e.Task != "" && e.Type == "task_launched" {
-		add("on " + e.Agent)
+	for i := range e.Reasons {
+		add(plural(e.Reasons[i].Agents, "agent") + ": " + objection(&e.Reasons[i]))
+	}
+	if e.Task != "" && e.Type == events.TaskLaunched {
+		add("on " + string(e.Agent))
 	}
 	if e.Offer != "" {
-		add("on " + e.Agent + " for " + e.Demand)
+		add(fmt.Sprintf("on %s for %s", e.Agent, e.Demand))
 	} else if !e.Deadline.IsZero() {
 		add("removed at " + e.Deadline.UTC().Format(time.RFC3339))
 	}

@@ -87,14 +87,14 @@ func execute(c *cli.Context, cl *client, path string, argv []string) error {
 
 // open connects to an agent by the master that leads.
 func (cl *client) open(ctx context.Context, path string) (*wire.Conn, error) {
-	at := strings.Replace(cl.scheme, "http", "ws", 1) + "://" + cmp.Or(cl.heard, cl.masters[0]) + path
+	at := strings.Replace(cl.Scheme(), "http", "ws", 1) + "://" + cmp.Or(cl.Heard(), cl.Masters()[0]) + path
 	for range 5 {
-		link, err := wire.Dial(ctx, at, wire.ExecProtocol, cl.door.Header(), cl.door.ClientTLS(), wire.ExecOptions)
+		link, err := wire.Dial(ctx, at, wire.ExecProtocol, cl.Door().Header(), cl.Door().ClientTLS(), wire.ExecOptions)
 		var other *wire.RedirectError
 		var refused *wire.StatusError
 		switch {
 		case errors.As(err, &other):
-			if at = other.Location; cl.scheme == "https" && !strings.HasPrefix(at, "wss:") {
+			if at = other.Location; cl.Scheme() == "https" && !strings.HasPrefix(at, "wss:") {
 				return nil, fmt.Errorf("%s would leave TLS", at)
 			}
 			continue

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -162,35 +163,22 @@ func wishPath(role offers.Role, d offers.Demand) (string, error) {
 }
 
 // explainWish asks the masters where a demand would go.
-func (cl *client) explainWish(ctx context.Context, role offers.Role, d offers.Demand) (e explanationView, err error) {
+func (cl *client) explainWish(ctx context.Context, role offers.Role, d offers.Demand) (e api.Explanation, err error) {
 	path, err := wishPath(role, d)
 	if err != nil {
 		return e, err
 	}
-	text, err := cl.get(ctx, path)
-	if err == nil {
-		err = json.Unmarshal(text, &e)
-	}
-	return e, err
+	return e, cl.Get(ctx, path, &e)
 }
 
-type waitingView struct {
-	Framework string   `json:"framework_id"`
-	Demand    string   `json:"demand_id"`
-	Role      string   `json:"role"`
-	Resources room     `json:"resources"`
-	Count     *int     `json:"count"`
-	Stopped   []string `json:"stopped"`
-}
-
-func drawWaiting(p *page, list []waitingView) {
+func drawWaiting(p *page, list []api.Waiting) {
 	var rows []row
 	for _, d := range list {
 		units := "whole agents"
 		if d.Count != nil {
 			units = fmt.Sprint(*d.Count)
 		}
-		rows = append(rows, row{d.Framework, d.Demand, d.Role, units, d.Resources.String(), strings.Join(d.Stopped, ", ")})
+		rows = append(rows, row{string(d.Framework), string(d.Demand), string(d.Role), units, asked(&d.Resources), strings.Join(d.Stopped, ", ")})
 	}
 	p.table(row{"FRAMEWORK", "DEMAND", "ROLE", "UNITS", "RESOURCES", "STOPPED BY"}, rows)
 }

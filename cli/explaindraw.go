@@ -1,74 +1,15 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ringmaster-project/ringmaster/master/api"
+	"github.com/ringmaster-project/ringmaster/master/events"
 )
 
-// explanationView is an answer of GET /v1/explain about one demand.
-type explanationView struct {
-	Framework string      `json:"framework_id"`
-	Demand    string      `json:"demand_id"`
-	Role      string      `json:"role"`
-	Placement string      `json:"placement"`
-	Prefers   string      `json:"prefers"`
-	Kind      string      `json:"kind"`
-	Gang      bool        `json:"gang"`
-	Units     int         `json:"units"`
-	Places    []placeView `json:"places"`
-	Missing   int         `json:"missing"`
-	Untried   int         `json:"untried"`
-	Found     *trailView  `json:"found"`
-	Missed    *trailView  `json:"missed"`
-}
-
-// site is an agent as an explanation names it.
-type site struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Host string `json:"host"`
-}
-
-type placeView struct {
-	Agent site `json:"agent"`
-	Units int  `json:"units"`
-	Ring  struct {
-		Resource string `json:"resource"`
-		Index    int    `json:"index"`
-	} `json:"ring"`
-}
-
-type trailView struct {
-	Agents   int          `json:"agents"`
-	LookedAt int          `json:"looked_at"`
-	Suited   int          `json:"suited"`
-	Looked   []lookView   `json:"looked"`
-	Reasons  []reasonView `json:"reasons"`
-	Winner   *lookView    `json:"winner"`
-	Next     []lookView   `json:"next"`
-	Stopped  []string     `json:"stopped"`
-	Never    string       `json:"never"`
-}
-
-type lookView struct {
-	Agent   site        `json:"agent"`
-	Ring    int         `json:"ring"`
-	Free    json.Number `json:"free"`
-	Score   *float64    `json:"score"`
-	Against *reasonView `json:"against"`
-}
-
-type reasonView struct {
-	Code   string       `json:"code"`
-	What   string       `json:"what"`
-	Agents int          `json:"agents"`
-	Asked  *json.Number `json:"asked"`
-	Most   *json.Number `json:"most"`
-}
-
-func drawExplanation(p *page, e explanationView) {
+func drawExplanation(p *page, e api.Explanation) {
 	units := fmt.Sprint(e.Units)
 	switch {
 	case e.Units == 0:
@@ -84,7 +25,7 @@ func drawExplanation(p *page, e explanationView) {
 	if e.Kind != "" {
 		rings = ", in the rings of " + e.Kind
 	}
-	p.fields("demand", e.Demand, "framework", e.Framework, "role", e.Role, "placement", e.Placement+": "+e.Prefers+rings, "units", units)
+	p.fields("demand", string(e.Demand), "framework", string(e.Framework), "role", string(e.Role), "placement", string(e.Placement)+": "+e.Prefers+rings, "units", units)
 	if len(e.Places) > 0 {
 		var rows []row
 		for _, at := range e.Places {
@@ -95,26 +36,27 @@ func drawExplanation(p *page, e explanationView) {
 	}
 	if e.Found != nil {
 		p.printf("\nHow the first unit finds its agent\n")
-		e.draw(p, e.Found)
+		drawSearch(p, e.Kind, e.Found)
 	}
 	if e.Missed != nil {
 		p.printf("\nWhy the next unit finds none: stopped by %s\n", strings.Join(e.Missed.Stopped, ", "))
-		e.draw(p, e.Missed)
+		drawSearch(p, e.Kind, e.Missed)
 	}
 }
 
-func (e *explanationView) draw(p *page, t *trailView) {
+// drawSearch writes one search in the rings of a kind.
+func drawSearch(p *page, kind string, t *api.Trail) {
 	if t.Never != "" {
 		p.printf("It waits for an agent that is not there: %s\n", t.Never)
 	}
 	p.printf("%d of %s looked at, %d suited\n", t.LookedAt, plural(t.Agents, "agent"), t.Suited)
 	var rows []row
-	add := func(what string, l *lookView, why string) {
+	add := func(what string, l *api.Look, why string) {
 		score := ""
 		if l.Score != nil {
 			score = strconv.FormatFloat(*l.Score, 'g', 5, 64)
 		}
-		rows = append(rows, row{what, l.Agent.Name, fmt.Sprint(l.Ring), kindAmount(e.Kind, l.Free), score, blank(why)})
+		rows = append(rows, row{what, l.Agent.Name, fmt.Sprint(l.Ring), kindAmount(kind, l.Free), score, blank(why)})
 	}
 	if t.Winner != nil {
 		add("wins", t.Winner, "")
@@ -124,32 +66,32 @@ func (e *explanationView) draw(p *page, t *trailView) {
 	}
 	for i, l := range t.Looked {
 		if l.Against != nil {
-			add(fmt.Sprintf("look %d", i+1), &t.Looked[i], l.Against.String())
+			add(fmt.Sprintf("look %d", i+1), &t.Looked[i], objection(&events.Reason{Against: *l.Against}))
 		}
 	}
 	if len(rows) > 0 {
 		p.table(row{"", "AGENT", "RING", "FREE", "SCORE", "WHY NOT"}, rows)
 	}
 	for i := range t.Reasons {
-		p.printf("%s: %s\n", plural(t.Reasons[i].Agents, "agent"), &t.Reasons[i])
+		p.printf("%s: %s\n", plural(t.Reasons[i].Agents, "agent"), objection(&t.Reasons[i]))
 	}
 }
 
 // shortage says in one line why a search found nobody.
-func (t *trailView) shortage() string {
+func shortage(t *api.Trail) string {
 	if t.Agents == 0 {
 		return "no agent is known; see ringmaster agents"
 	}
 	var parts []string
 	for i := range t.Reasons {
-		parts = append(parts, fmt.Sprintf("%d of %s: %s", t.Reasons[i].Agents, plural(t.Agents, "agent"), &t.Reasons[i]))
+		parts = append(parts, fmt.Sprintf("%d of %s: %s", t.Reasons[i].Agents, plural(t.Agents, "agent"), objection(&t.Reasons[i])))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// String says what speaks against an agent. A code of a newer master is shown
+// objection says what speaks against an agent. A code of a newer master is shown
 // as it is.
-func (r *reasonView) String() string {
+func objection(r *events.Reason) string {
 	switch r.Code {
 	case "state":
 		if r.What == "away" {
@@ -157,9 +99,9 @@ func (r *reasonView) String() string {
 		}
 		return "is " + r.What
 	case "too_small":
-		return "has " + r.atMost("in all")
+		return "has " + allAtMost(r, "in all")
 	case "short":
-		return "has " + r.atMost("free")
+		return "has " + allAtMost(r, "free")
 	case "constraint":
 		return "not " + r.What
 	case "limit":
@@ -180,9 +122,17 @@ func (r *reasonView) String() string {
 	return strings.TrimSpace(r.Code + " " + r.What)
 }
 
-func (r *reasonView) atMost(where string) string {
+func allAtMost(r *events.Reason, where string) string {
+	parts := []string{atMost(events.Lack{What: r.What, Asked: r.Asked, Most: r.Most}, where)}
+	for i := range r.Also {
+		parts = append(parts, atMost(r.Also[i], where))
+	}
+	return strings.Join(parts, ", and ")
+}
+
+func atMost(r events.Lack, where string) string {
 	if r.Asked == nil || r.Most == nil {
-		return fmt.Sprintf("not enough %s %s", r.What, where)
+		return "no " + r.What // nobody has
 	}
 	verb := "are"
 	if *r.Asked == "1" {

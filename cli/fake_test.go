@@ -275,6 +275,9 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request, list string) {
 		if field == "" {
 			field = filter
 		}
+		if list == "roles" && filter == "role" {
+			field = "name"
+		}
 		all = slices.DeleteFunc(all, func(raw json.RawMessage) bool {
 			var have map[string]any
 			_ = json.Unmarshal(raw, &have)

@@ -52,7 +52,7 @@ func files(c *cli.Context) error {
 		return err
 	}
 	path := task + "/files/" + (&url.URL{Path: strings.TrimLeft(c.Args().Get(1), "/")}).EscapedPath()
-	resp, err := cl.do(c.Context, http.MethodGet, path, nil)
+	resp, err := cl.Do(c.Context, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}

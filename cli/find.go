@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/ringmaster-project/ringmaster/master/api"
 )
 
 // thing is what a command line may name: an id, a unique beginning of it, or
@@ -31,15 +33,19 @@ func (t thing) ref() string {
 // text names. An exact id wins over beginnings and names. Of tasks there are
 // many, so the masters are asked for the one first; they know no names.
 func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
-	if list == "tasks" && text != "" {
-		raw, err := cl.get(ctx, "/v1/tasks/"+url.PathEscape(text))
+	one := strings.TrimSuffix(list, "s")
+	if text == "" {
+		return thing{}, usagef("the %s's id is empty; see ringmaster %s", one, list)
+	}
+	if list == "tasks" {
+		raw, err := cl.Read(ctx, "/v1/tasks/"+url.PathEscape(text))
 		if err == nil {
 			var t thing
 			err = json.Unmarshal(raw, &t)
 			return t, err
 		}
-		var refused *answerError
-		if !errors.As(err, &refused) || refused.status/100 != 4 {
+		var refused *api.AnswerError
+		if !errors.As(err, &refused) || refused.Status/100 != 4 {
 			return thing{}, err
 		}
 	}
@@ -48,7 +54,6 @@ func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
 		return thing{}, err
 	}
 	found := matching(all, list, text)
-	one := strings.TrimSuffix(list, "s")
 	switch len(found) {
 	case 1:
 		return found[0], nil

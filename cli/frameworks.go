@@ -6,20 +6,9 @@ import (
 	"net/url"
 
 	"github.com/urfave/cli/v2"
-)
 
-type frameworkView struct {
-	ID        string  `json:"id"`
-	Name      string  `json:"name"`
-	Role      string  `json:"role"`
-	User      string  `json:"user"`
-	Connected bool    `json:"connected"`
-	Tasks     any     `json:"tasks"`
-	Share     float64 `json:"share"`
-	Dominant  string  `json:"dominant"`
-	Used      room    `json:"used"`
-	Offered   room    `json:"offered"`
-}
+	"github.com/ringmaster-project/ringmaster/master/api"
+)
 
 func frameworksCommand() *cli.Command {
 	return &cli.Command{
@@ -44,18 +33,18 @@ func frameworksCommand() *cli.Command {
 	}
 }
 
-func drawFrameworks(p *page, list []frameworkView) {
+func drawFrameworks(p *page, list []api.Framework) {
 	var rows []row
 	for _, f := range list {
-		rows = append(rows, row{f.ID, f.Name, f.Role, yes(f.Connected), frameworkCount(f.Tasks), percent(f.Share), f.Dominant, f.User})
+		rows = append(rows, row{string(f.ID), f.Name, string(f.Role), yes(f.Connected), fmt.Sprint(f.Tasks), percent(f.Share), f.Dominant, f.User})
 	}
 	p.table(row{"ID", "NAME", "ROLE", "CONNECTED", "TASKS", "SHARE", "DOMINANT", "+USER"}, rows)
 }
 
-func drawFramework(p *page, f frameworkView) {
-	p.fields("id", f.ID, "name", f.Name, "role", f.Role, "user", f.User, "connected", yes(f.Connected),
-		"tasks", frameworkCount(f.Tasks), "share", percent(f.Share), "dominant", f.Dominant,
-		"used", f.Used.sum(), "offered", f.Offered.sum())
+func drawFramework(p *page, f api.Framework) {
+	p.fields("id", string(f.ID), "name", f.Name, "role", string(f.Role), "user", f.User, "connected", yes(f.Connected),
+		"tasks", fmt.Sprint(f.Tasks), "share", percent(f.Share), "dominant", f.Dominant,
+		"used", sum(f.Used), "offered", sum(f.Offered))
 }
 
 func yes(b bool) string {

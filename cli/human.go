@@ -1,13 +1,16 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/api"
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // size writes bytes with three digits at most: 512MiB, 1.5GiB.
@@ -69,106 +72,122 @@ func pair(d, large time.Duration, a string, small time.Duration, b string) strin
 	return fmt.Sprintf("%d%s%d%s", n, a, m, b)
 }
 
-// room is resources as an answer shows them, read leniently: a client may be
-// older than its master.
-type room struct {
-	CPUs      json.Number            `json:"cpus"`
-	Mem       int64                  `json:"mem"`
-	Disk      int64                  `json:"disk"`
-	Bandwidth int64                  `json:"bandwidth"`
-	Ports     any                    `json:"ports"` // a list of them, or how many of a demand
-	Devices   map[string]deviceClass `json:"devices"`
-}
-
-// deviceClass is a class of an agent's total, or what somebody asked of it.
-type deviceClass struct {
-	IDs      []string    `json:"ids"`
-	Capacity []int64     `json:"capacity"`
-	Used     []int64     `json:"used"`
-	Free     []int64     `json:"free"`
-	Count    int         `json:"count"`
-	Memory   int64       `json:"memory"`
-	Share    json.Number `json:"share"`
-
-	Attributes  []map[string]string `json:"attributes"`
-	Enforcement []string            `json:"enforcement"`
-	Health      []string            `json:"health"`
-}
-
-// cpus returns the number of cores as text.
-func (r room) cpus() string {
-	if r.CPUs == "" {
-		return "0"
-	}
-	return string(r.CPUs)
-}
-
-// String writes the kinds that are asked for: "2 cpus, 1GiB mem, 2 x 10GiB gpu".
-func (r room) String() string { return r.write(deviceClass.text) }
-
-// sum writes the kinds that are there, or used, in all: "2 gpu (64GiB)".
-func (r room) sum() string { return r.write(deviceClass.sum) }
-
-func (r room) write(devices func(d deviceClass, class string) string) string {
-	var parts []string
-	if c := r.cpus(); c != "0" {
-		parts = append(parts, c+" cpus")
-	}
-	if r.Mem > 0 {
-		parts = append(parts, size(r.Mem)+" mem")
-	}
-	if r.Disk > 0 {
-		parts = append(parts, size(r.Disk)+" disk")
-	}
-	if r.Bandwidth > 0 {
-		parts = append(parts, bits(r.Bandwidth))
-	}
-	switch ports := r.Ports.(type) {
-	case float64:
-		parts = append(parts, plural(int(ports), "port"))
-	case []any:
-		if len(ports) > 0 {
-			parts = append(parts, "ports "+strings.Trim(fmt.Sprint(ports), "[]"))
+// sum writes the kinds that are there, or used, in all: "2 cpus, 2 gpu (64GiB)".
+func sum(a api.Amounts) string {
+	var devices []string
+	for _, class := range slices.Sorted(maps.Keys(a.Devices)) {
+		d := a.Devices[class]
+		switch {
+		case d.Count > 0 && d.Memory > 0:
+			devices = append(devices, fmt.Sprintf("%d %s (%s)", d.Count, class, size(d.Memory)))
+		case d.Memory > 0:
+			devices = append(devices, size(d.Memory)+" "+class)
+		default:
+			devices = append(devices, fmt.Sprintf("%d %s", d.Count, class))
 		}
 	}
-	for _, class := range slices.Sorted(maps.Keys(r.Devices)) {
-		parts = append(parts, devices(r.Devices[class], class))
+	return kinds(a.CPUs.String(), a.Mem, a.Disk, a.Bandwidth, portList(a.Ports), devices)
+}
+
+// asked writes what somebody asks for: "2 cpus, 1GiB mem, 2 x 10GiB gpu".
+func asked(r *offers.Resources) string {
+	ports := portList(r.Ports)
+	if r.AnyPorts > 0 {
+		ports = plural(r.AnyPorts, "port")
 	}
-	if len(parts) == 0 {
+	a := r.Amounts
+	return kinds(offers.FormatCPUs(a[offers.CPUs]), a[offers.Mem], a[offers.Disk], a[offers.Bandwidth], ports, asksText(r.Devices))
+}
+
+// askedBy writes the same of a task.
+func askedBy(r *api.TaskResources) string {
+	return kinds(r.CPUs.String(), r.Mem, r.Disk, r.Bandwidth, portList(r.Ports), asksText(r.Devices))
+}
+
+// offered writes the same of an offer.
+func offered(o *wire.Offered) string {
+	var devices []string
+	for _, class := range slices.Sorted(maps.Keys(o.Devices)) {
+		d := o.Devices[class]
+		memory := d.Memory
+		if len(d.Free) > 0 {
+			memory = slices.Max(d.Free)
+		}
+		devices = append(devices, slicesText(class, max(d.Count, len(d.IDs)), memory, string(d.Share)))
+	}
+	a := o.Amounts
+	return kinds(offers.FormatCPUs(a[offers.CPUs]), a[offers.Mem], a[offers.Disk], a[offers.Bandwidth], portList(o.Ports), devices)
+}
+
+func kinds(cpus string, mem, disk, bandwidth int64, ports string, devices []string) string {
+	var parts []string
+	if cpus != "" && cpus != "0" {
+		parts = append(parts, cpus+" cpus")
+	}
+	if mem > 0 {
+		parts = append(parts, size(mem)+" mem")
+	}
+	if disk > 0 {
+		parts = append(parts, size(disk)+" disk")
+	}
+	if bandwidth > 0 {
+		parts = append(parts, bits(bandwidth))
+	}
+	if ports != "" {
+		parts = append(parts, ports)
+	}
+	if parts = append(parts, devices...); len(parts) == 0 {
 		return "-"
 	}
 	return strings.Join(parts, ", ")
 }
 
-func (d deviceClass) text(class string) string {
-	n := max(d.Count, len(d.IDs))
-	memory := d.Memory
-	switch {
-	case len(d.Free) > 0:
-		memory = slices.Max(d.Free)
-	case len(d.Capacity) > 0:
-		memory = slices.Max(d.Capacity)
+func portList(p offers.Ports) string {
+	if len(p) == 0 {
+		return ""
 	}
+	var parts []string
+	for _, r := range p {
+		text := fmt.Sprint(r.First)
+		if r.Last > r.First {
+			text += fmt.Sprint("-", r.Last)
+		}
+		parts = append(parts, text)
+	}
+	return "ports " + strings.Join(parts, " ")
+}
+
+func asksText(asks map[string]offers.DeviceAsk) (out []string) {
+	for _, class := range slices.Sorted(maps.Keys(asks)) {
+		ask, share := asks[class], ""
+		if ask.Share > 0 {
+			share = offers.FormatCPUs(ask.Share)
+		}
+		out = append(out, slicesText(class, ask.Count, ask.Memory, share))
+	}
+	return out
+}
+
+// slicesText writes devices of a class, whole ones or parts of their memory or
+// compute.
+func slicesText(class string, n int, memory int64, share string) string {
 	switch {
 	case memory > 0 && n > 1:
 		return fmt.Sprintf("%d x %s %s", n, size(memory), class)
 	case memory > 0:
 		return size(memory) + " " + class
-	case d.Share != "":
-		return fmt.Sprintf("%s of a %s", d.Share, class)
-	default:
-		return fmt.Sprintf("%d %s", n, class)
+	case share != "":
+		return fmt.Sprintf("%s of a %s", share, class)
 	}
+	return fmt.Sprintf("%d %s", n, class)
 }
 
-func (d deviceClass) sum(class string) string {
-	switch {
-	case d.Count > 0 && d.Memory > 0:
-		return fmt.Sprintf("%d %s (%s)", d.Count, class, size(d.Memory))
-	case d.Memory > 0:
-		return size(d.Memory) + " " + class
+// when is a moment of an answer; zero where it never was.
+func when(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
 	}
-	return fmt.Sprintf("%d %s", d.Count, class)
+	return *t
 }
 
 // usage writes what is used of a total: "2/8".
@@ -180,7 +199,7 @@ func usage(used, total string) string {
 }
 
 // counts writes {"running": 3, "failed": 1} in a fixed order.
-func counts(m map[string]int, order ...string) string {
+func counts[K ~string](m map[K]int, order ...K) string {
 	var parts []string
 	for _, k := range append(order, slices.Sorted(maps.Keys(m))...) {
 		if n, ok := m[k]; ok && n > 0 {
@@ -194,7 +213,7 @@ func counts(m map[string]int, order ...string) string {
 	return strings.Join(parts, ", ")
 }
 
-func without(m map[string]int, key string) map[string]int {
+func without[K ~string](m map[K]int, key K) map[K]int {
 	m = maps.Clone(m)
 	delete(m, key)
 	return m

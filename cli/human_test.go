@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/ringmaster-project/ringmaster/master/api"
 )
 
 func TestSizes(t *testing.T) {
@@ -47,23 +49,24 @@ func TestTableFits(t *testing.T) {
 func TestWhyNoRoom(t *testing.T) {
 	for trail, want := range map[string]string{
 		`{"agents": 0}`: "no agent is known; see ringmaster agents",
-		`{"agents": 3, "reasons": [{"code": "too_small", "what": "cpus", "agents": 2, "asked": 5, "most": 4.5}, {"code": "state", "what": "away", "agents": 1}]}`: "2 of 3 agents: has at most 4.5 cpus in all, 5 are asked; 1 of 3 agents: has no connection to the leader",
-		`{"agents": 1, "reasons": [{"code": "short", "what": "gpu.slice", "agents": 1, "asked": 2147483648, "most": 1073741824}]}`:                                "1 of 1 agent: has at most 1GiB gpu.slice free, 2GiB are asked",
-		`{"agents": 1, "reasons": [{"code": "short", "what": "gpu", "agents": 1, "asked": 1, "most": 0}]}`:                                                        "1 of 1 agent: has at most 0 gpu free, 1 is asked",
-		`{"agents": 1, "reasons": [{"code": "too_small", "what": "npu", "agents": 1}]}`:                                                                           "1 of 1 agent: has not enough npu in all",
-		`{"agents": 1, "reasons": [{"code": "constraint", "what": "rack==r1", "agents": 1}]}`:                                                                     "1 of 1 agent: not rack==r1",
-		`{"agents": 1, "reasons": [{"code": "devices", "what": "gpu", "agents": 1}]}`:                                                                             "1 of 1 agent: has not the gpu free that are asked together",
-		`{"agents": 1, "reasons": [{"code": "limit", "what": "distinct agent", "agents": 1}]}`:                                                                    "1 of 1 agent: distinct agent is reached there",
-		`{"agents": 1, "reasons": [{"code": "ports", "agents": 1}]}`:                                                                                              "1 of 1 agent: has not the ports free that are asked",
-		`{"agents": 1, "reasons": [{"code": "quota", "agents": 1}]}`:                                                                                              "1 of 1 agent: a quota, or what is guaranteed to other roles, stands against it; see ringmaster roles",
-		`{"agents": 1, "reasons": [{"code": "refused", "agents": 1}]}`:                                                                                            "1 of 1 agent: its framework declined it lately",
-		`{"agents": 1, "reasons": [{"code": "of", "what": "later", "agents": 1}]}`:                                                                                "1 of 1 agent: of later",
+		`{"agents": 3, "reasons": [{"code": "too_small", "what": "cpus", "agents": 2, "asked": 5, "most": 4.5}, {"code": "state", "what": "away", "agents": 1}]}`:                                          "2 of 3 agents: has at most 4.5 cpus in all, 5 are asked; 1 of 3 agents: has no connection to the leader",
+		`{"agents": 1, "reasons": [{"code": "short", "what": "gpu.slice", "agents": 1, "asked": 2147483648, "most": 1073741824}]}`:                                                                         "1 of 1 agent: has at most 1GiB gpu.slice free, 2GiB are asked",
+		`{"agents": 1, "reasons": [{"code": "too_small", "what": "cpus", "agents": 1, "asked": 100, "most": 4, "also": [{"what": "mem", "asked": 1099511627776, "most": 17179869184}, {"what": "npu"}]}]}`: "1 of 1 agent: has at most 4 cpus in all, 100 are asked, and at most 16GiB mem in all, 1TiB are asked, and no npu",
+		`{"agents": 1, "reasons": [{"code": "short", "what": "gpu", "agents": 1, "asked": 1, "most": 0}]}`:                                                                                                 "1 of 1 agent: has at most 0 gpu free, 1 is asked",
+		`{"agents": 1, "reasons": [{"code": "too_small", "what": "npu", "agents": 1}]}`:                                                                                                                    "1 of 1 agent: has no npu",
+		`{"agents": 1, "reasons": [{"code": "constraint", "what": "rack==r1", "agents": 1}]}`:                                                                                                              "1 of 1 agent: not rack==r1",
+		`{"agents": 1, "reasons": [{"code": "devices", "what": "gpu", "agents": 1}]}`:                                                                                                                      "1 of 1 agent: has not the gpu free that are asked together",
+		`{"agents": 1, "reasons": [{"code": "limit", "what": "distinct agent", "agents": 1}]}`:                                                                                                             "1 of 1 agent: distinct agent is reached there",
+		`{"agents": 1, "reasons": [{"code": "ports", "agents": 1}]}`:                                                                                                                                       "1 of 1 agent: has not the ports free that are asked",
+		`{"agents": 1, "reasons": [{"code": "quota", "agents": 1}]}`:                                                                                                                                       "1 of 1 agent: a quota, or what is guaranteed to other roles, stands against it; see ringmaster roles",
+		`{"agents": 1, "reasons": [{"code": "refused", "agents": 1}]}`:                                                                                                                                     "1 of 1 agent: its framework declined it lately",
+		`{"agents": 1, "reasons": [{"code": "of", "what": "later", "agents": 1}]}`:                                                                                                                         "1 of 1 agent: of later",
 	} {
-		var v trailView
+		var v api.Trail
 		if err := json.Unmarshal([]byte(trail), &v); err != nil {
 			t.Fatal(err)
 		}
-		if got := v.shortage(); got != want {
+		if got := shortage(&v); got != want {
 			t.Errorf("%s: %s, want %s", trail, got, want)
 		}
 	}
@@ -96,18 +99,18 @@ func TestManyRings(t *testing.T) {
 		}
 		rings = append(rings, fmt.Sprintf(`{"index":%d,"from":%d,"to":%s,"agents":%s}`, i+1, i, to, agents))
 	}
-	k := ringsView{Name: "cpus"}
+	k := api.RingSet{Name: "cpus"}
 	if err := json.Unmarshal([]byte("["+strings.Join(rings, ",")+"]"), &k.Rings); err != nil {
 		t.Fatal(err)
 	}
 	var indexes []string
-	for _, r := range k.rows(false) {
+	for _, r := range ringRows(&k, false) {
 		indexes = append(indexes, r[0]+" "+r[1]+" "+r[2])
 	}
 	if want := []string{"1-3 0 to 3 0", "4 3 to 4 1", "5-20 4 and more 0"}; !slices.Equal(indexes, want) {
 		t.Errorf("rows are %q, want %q", indexes, want)
 	}
-	if n := len(k.rows(true)); n != 20 {
+	if n := len(ringRows(&k, true)); n != 20 {
 		t.Errorf("%d of 20 rings have a line", n)
 	}
 }

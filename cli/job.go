@@ -199,7 +199,7 @@ func stopJob(c *cli.Context, cl *client) error {
 		_, err = fmt.Fprintf(c.App.Writer, "%s is %s\n", name, d.State)
 		return err
 	}
-	if _, err := cl.send(c.Context, http.MethodPost, jobPath(name)+"/purge", []byte("{}")); err != nil {
+	if _, err := cl.Send(c.Context, http.MethodPost, jobPath(name)+"/purge", []byte("{}")); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s is forgotten\n", name)
@@ -208,7 +208,7 @@ func stopJob(c *cli.Context, cl *client) error {
 
 // tellJob sends a wish and returns the job as it is then.
 func (cl *client) tellJob(ctx context.Context, method, path string, body []byte) (*jobDetail, error) {
-	raw, err := cl.send(ctx, method, path, body)
+	raw, err := cl.Send(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}

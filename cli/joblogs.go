@@ -112,7 +112,7 @@ func jobFollower(cl *client, d *jobDetail, in *scheduler.InstanceView, stream st
 	ref := thing{ID: string(in.Task), Framework: string(d.Framework)}
 	f := &follower{
 		path: "/v1/tasks/" + url.PathEscape(ref.ref()) + "/logs", stream: stream, once: !follow,
-		client: openClient(slices.Clone(cl.masters), cl.door), to: out, mu: mu,
+		client: cl.another(), to: out, mu: mu,
 	}
 	if prefixed {
 		f.prefix = "[" + instanceName(in) + "] "

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ringmaster-project/ringmaster/framework/jobs/spec"
+	"github.com/ringmaster-project/ringmaster/master/api"
 )
 
 // drawPlaces asks the masters where the instances of each part of a job would
@@ -30,13 +31,13 @@ func drawPlaces(ctx context.Context, cl *client, p *page, have *jobDetail, j *sp
 		}
 		if e.Gang && e.Missing > 0 {
 			placed = false
-			p.printf("\nnone of a gang of %d starts now: %s\n", e.Units, e.gangShortage())
+			p.printf("\nnone of a gang of %d starts now: %s\n", e.Units, gangShortage(&e))
 			continue
 		}
 		drawPart(p, w, &e)
 		if e.Missing > 0 {
 			placed = false
-			p.printf("%s no room now: %s\n", getNo(e.Missing), e.Missed.shortage())
+			p.printf("%s no room now: %s\n", getNo(e.Missing), shortage(e.Missed))
 		}
 		if e.Untried > 0 {
 			p.printf("%s more were not tried\n", plural(e.Untried, "instance"))
@@ -53,7 +54,7 @@ func getNo(n int) string {
 }
 
 // drawPart shows where the instances of a part would go.
-func drawPart(p *page, w part, e *explanationView) {
+func drawPart(p *page, w part, e *api.Explanation) {
 	name := ""
 	if w.step != "" {
 		name = w.step + "."

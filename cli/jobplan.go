@@ -14,6 +14,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/framework/jobs"
 	"github.com/ringmaster-project/ringmaster/framework/jobs/spec"
+	"github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -54,8 +55,8 @@ func planJob(ctx context.Context, cl *client, p *page, j *spec.Job) (placed bool
 // jobThere returns the job of a name, nil where there is none.
 func (cl *client) jobThere(ctx context.Context, name string) (*jobDetail, error) {
 	d, err := cl.watchJob(ctx, name, 0)
-	var answer *answerError
-	if errors.As(err, &answer) && answer.status == http.StatusNotFound && answer.cause.Code == offers.UnknownJob {
+	var answer *api.AnswerError
+	if errors.As(err, &answer) && answer.Status == http.StatusNotFound && answer.Cause.Code == offers.UnknownJob {
 		return nil, nil
 	}
 	return d, err

@@ -250,8 +250,8 @@ func (m *monitor) rolled(d *jobDetail) (over bool, err error) {
 	case o.State == scheduler.GivenUp && (o.Auto || o.From == 0 || d.Job.Update.OnFailure == "pause"):
 		return true, fmt.Errorf("version %d of %s is given up: %s; what runs of it goes on, see ringmaster job status %s", o.To, m.name, o.Why, m.name)
 	case o.State == scheduler.Rolled:
-		stay := d.Total - d.Counts["killing"] // fewer may be wanted than there were
-		_, err := fmt.Fprintf(m.out, "%s is up: %s of version %d, in %s\n", m.name, plural(stay, "instance"), o.To, took)
+		// There may be more of them for a moment, which are being ended.
+		_, err := fmt.Fprintf(m.out, "%s is up: %s of version %d, in %s\n", m.name, plural(d.Job.Instances(), "instance"), o.To, took)
 		return true, err
 	}
 	return false, nil

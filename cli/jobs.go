@@ -90,7 +90,7 @@ var _ jobs.Directory = (*directory)(nil)
 // time they were given out, and so does the masters' list.
 func (dir *directory) Frameworks(ctx context.Context) ([]jobs.Known, error) {
 	cl := openClient(slices.Clone(dir.masters), dir.door)
-	defer cl.http.CloseIdleConnections()
+	defer cl.Close()
 	raw, err := cl.list(ctx, "/v1/frameworks", "frameworks", url.Values{})
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 func (cl *client) whyJobWaits(ctx context.Context, d *jobDetail) string {
 	asking, cancel := context.WithTimeout(ctx, explainPatience)
 	defer cancel()
-	role, err := openClient(append([]string(nil), cl.masters...), cl.door).jobsRole(asking)
+	role, err := cl.another().jobsRole(asking)
 	if err != nil {
 		return "the masters don't say why: " + err.Error()
 	}

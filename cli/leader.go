@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/master/api"
 )
 
 func leaderCommand() *cli.Command {
@@ -25,25 +26,13 @@ func leaderTransferCommand() *cli.Command {
 			if err := wantArgs(c, 0, 1); err != nil {
 				return err
 			}
-			order := map[string]string{}
-			if c.Args().Present() {
-				order["to"] = c.Args().First()
-			}
-			body, err := json.Marshal(order)
-			if err != nil {
-				return err
-			}
 			cl, err := newClient(c)
 			if err != nil {
 				return err
 			}
-			text, err := cl.send(c.Context, http.MethodPost, "/v1/leader/transfer", body)
-			if err != nil {
+			var answer api.Transferred
+			if err := cl.Act(c.Context, http.MethodPost, "/v1/leader/transfer", api.Transfer{To: c.Args().First()}, &answer); err != nil {
 				return err
-			}
-			var answer struct{ Leader masterView }
-			if err := json.Unmarshal(text, &answer); err != nil {
-				return fmt.Errorf("the master's answer can't be read: %w", err)
 			}
 			_, err = fmt.Fprintf(c.App.Writer, "%s leads\n", answer.Leader.Name)
 			return err

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/master/api"
 )
 
 func logsCommand() *cli.Command {
@@ -31,7 +33,7 @@ func logsCommand() *cli.Command {
 			if c.Bool("follow") {
 				return followLog(c, &follower{path: path + "/logs", stream: stream, client: cl}, task)
 			}
-			resp, err := cl.do(c.Context, http.MethodGet, path+"/logs?"+taskQuery(stream), nil)
+			resp, err := cl.Do(c.Context, http.MethodGet, path+"/logs?"+taskQuery(stream), nil)
 			if err != nil {
 				return err
 			}
@@ -49,9 +51,9 @@ func logsCommand() *cli.Command {
 func followLog(c *cli.Context, f *follower, task string) error {
 	f.to, f.mu = c.App.Writer, &sync.Mutex{}
 	err := f.run(c.Context)
-	var refused *answerError
+	var refused *api.AnswerError
 	if err == nil || errors.Is(err, context.Canceled) || errors.As(err, &refused) && f.offset == 0 {
 		return err
 	}
-	return fmt.Errorf("the output of %s broke off after %d bytes, and nobody has gone on with it for %s: %w", task, f.offset, patienceFor(err), err)
+	return fmt.Errorf("the output of %s broke off after %d bytes, and nobody has gone on with it for %s: %w", task, f.offset, api.PatienceFor(err), err)
 }

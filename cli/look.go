@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -81,48 +80,13 @@ func present(c *cli.Context, s sight, early io.Writer) ([]byte, error) {
 		return b.Bytes(), nil
 	}
 	p := newPage(c)
-	p.early = early
+	if p.early = early; early == nil && c.Bool("watch") {
+		_, p.enough = screenOf(c.App.Writer)
+	}
 	if err := s.draw(p); err != nil {
 		return nil, err
 	}
 	return p.text.Bytes(), nil
-}
-
-// watchEvery is how often --watch asks.
-const watchEvery = time.Second
-
-// watch writes what render returns whenever it changed: over the old picture
-// on a terminal, below it elsewhere. A failure is shown and passes; the end of
-// the context is a good end.
-func watch(c *cli.Context, render func() ([]byte, error)) error {
-	var last []byte
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for {
-		text, err := render()
-		if err != nil && c.Context.Err() == nil {
-			text = fmt.Appendf(nil, "ringmaster: %v\n", err)
-		}
-		if c.Context.Err() == nil && !bytes.Equal(text, last) {
-			if err := redraw(c.App.Writer, text); err != nil {
-				return err
-			}
-			last = text
-		}
-		select {
-		case <-c.Context.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
-
-func redraw(w io.Writer, text []byte) error {
-	if isTerminal(w) {
-		text = append([]byte("\x1b[H\x1b[2J"), text...)
-	}
-	_, err := w.Write(text)
-	return err
 }
 
 // seeList fetches a list and decodes its items for draw.
@@ -159,7 +123,7 @@ func listOf[T any](raw []byte, key string) (items []T, err error) {
 
 // seeOne fetches one thing and decodes it for draw.
 func seeOne[T any](ctx context.Context, cl *client, path string, draw func(*page, T)) (sight, error) {
-	raw, err := cl.get(ctx, path)
+	raw, err := cl.Read(ctx, path)
 	if err != nil {
 		return sight{}, err
 	}

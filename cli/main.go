@@ -86,7 +86,7 @@ func exitCode(ctx context.Context, err error, errOut io.Writer) int {
 
 // complain writes one line that says once who speaks.
 func complain(w io.Writer, err error) {
-	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	text := strings.ReplaceAll(err.Error()+hint(err), "\n", "; ")
 	if !strings.HasPrefix(text, "ringmaster ") {
 		text = "ringmaster: " + text
 	}

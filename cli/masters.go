@@ -9,15 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
-
-type masterView struct {
-	Name    string `json:"name"`
-	Address string `json:"address"`
-	Raft    string `json:"raft"`
-	Role    string `json:"role"`
-}
 
 func mastersCommand() *cli.Command {
 	return &cli.Command{
@@ -44,7 +38,7 @@ func mastersCommand() *cli.Command {
 
 func lookAtMasters(c *cli.Context, query url.Values) error {
 	return look(c, func(ctx context.Context, cl *client) (sight, error) {
-		return seeList(ctx, cl, "/v1/masters", "masters", query, func(p *page, list []masterView) {
+		return seeList(ctx, cl, "/v1/masters", "masters", query, func(p *page, list []api.Master) {
 			var rows []row
 			for _, m := range list {
 				rows = append(rows, row{m.Name, m.Role, m.Address, m.Raft})
@@ -60,7 +54,7 @@ func mastersRemoveCommand() *cli.Command {
 		Description: examples("ringmaster masters remove m3"),
 		Flags:       clientFlags(),
 		Action: aboutOne(func(c *cli.Context, cl *client, name string) error {
-			if _, err := cl.send(c.Context, http.MethodPost, "/v1/masters/"+url.PathEscape(name)+"/remove", nil); err != nil {
+			if _, err := cl.Send(c.Context, http.MethodPost, "/v1/masters/"+url.PathEscape(name)+"/remove", nil); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(c.App.Writer, "%s is no master of the cluster any more\n", name)

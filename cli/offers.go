@@ -7,21 +7,9 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-)
 
-type offerView struct {
-	ID        string    `json:"id"`
-	Framework string    `json:"framework_id"`
-	AgentID   string    `json:"agent_id"`
-	Agent     thing     `json:"agent"`
-	Resources room      `json:"resources"`
-	Demand    string    `json:"demand_id"`
-	Expires   time.Time `json:"expires"`
-	Ring      *struct {
-		Resource string `json:"resource"`
-		Index    int    `json:"index"`
-	} `json:"ring"`
-}
+	"github.com/ringmaster-project/ringmaster/master/api"
+)
 
 func offersCommand() *cli.Command {
 	return &cli.Command{
@@ -39,17 +27,14 @@ func offersCommand() *cli.Command {
 	}
 }
 
-func drawOffers(p *page, list []offerView) {
+func drawOffers(p *page, list []api.Offer) {
 	var rows []row
 	for _, o := range list {
-		agent, ring := o.AgentID, ""
-		if agent == "" {
-			agent = o.Agent.ID
-		}
+		ring := ""
 		if o.Ring != nil {
 			ring = fmt.Sprintf("%s %d", o.Ring.Resource, o.Ring.Index)
 		}
-		rows = append(rows, row{o.ID, o.Framework, agent, o.Resources.String(), o.Demand, ring, until(time.Now(), o.Expires)})
+		rows = append(rows, row{string(o.ID), string(o.Framework), string(o.AgentID), offered(&o.Resources), string(o.DemandID), ring, until(time.Now(), o.Expires)})
 	}
 	p.table(row{"ID", "FRAMEWORK", "AGENT", "RESOURCES", "DEMAND", "+RING", "EXPIRES"}, rows)
 }

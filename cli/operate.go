@@ -22,7 +22,7 @@ func act(c *cli.Context, list, verb, done string, body []byte) error {
 			return err
 		}
 		path := fmt.Sprintf("/v1/%s/%s/%s", list, url.PathEscape(t.ref()), verb)
-		if _, err := cl.send(c.Context, http.MethodPost, path, body); err != nil {
+		if _, err := cl.Send(c.Context, http.MethodPost, path, body); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", t.ref(), done)

@@ -17,12 +17,13 @@ import (
 // page is text on its way to a reader: tables that fit the width, colour only
 // where somebody sees it.
 type page struct {
-	text  bytes.Buffer
-	width int  // columns; 0 is no limit
-	wide  bool // show the columns of -o wide, and nothing cut off
-	color bool
-	now   time.Time // from which ages are told
-	early io.Writer // takes text before all of it is there; nil: it is kept until then
+	text   bytes.Buffer
+	width  int  // columns; 0 is no limit
+	wide   bool // show the columns of -o wide, and nothing cut off
+	color  bool
+	now    time.Time // from which ages are told
+	early  io.Writer // takes text before all of it is there; nil: it is kept until then
+	enough int       // rows of the screen that are looked at again and again: what is below is not seen; 0: all is
 }
 
 func newPage(c *cli.Context) *page {
@@ -53,6 +54,11 @@ func (p *page) pass() error {
 	}
 	_, err := p.text.WriteTo(p.early)
 	return err
+}
+
+// full reports whether what would follow is not seen.
+func (p *page) full() bool {
+	return p.enough > 0 && bytes.Count(p.text.Bytes(), []byte("\n")) > p.enough
 }
 
 // row is one line of a table.

@@ -42,8 +42,8 @@ func coefficient(into func(*settings) *float64) func(*settings, string) error {
 func balanceWeights(s *settings, pairs map[string]string) error {
 	s.balance.Weights = map[string]float64{}
 	for kind, text := range pairs {
-		if !kindName(kind) {
-			return fmt.Errorf("%q is not a kind of resource", kind)
+		if err := wantKind(kind); err != nil {
+			return err
 		}
 		var w float64
 		if err := number(func(*settings) *float64 { return &w })(s, text); err != nil {

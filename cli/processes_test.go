@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -114,12 +113,11 @@ func addresses(tb testing.TB, n int) []string {
 	tb.Helper()
 	var out []string
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		at, err := freeAddress()
 		if err != nil {
 			tb.Fatal(err)
 		}
-		defer l.Close()
-		out = append(out, l.Addr().String())
+		out = append(out, at)
 	}
 	return out
 }

@@ -7,22 +7,9 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-)
 
-type ringsView struct {
-	Name  string      `json:"name"`
-	Lower json.Number `json:"lower"`
-	Rings []struct {
-		Index  int          `json:"index"`
-		From   json.Number  `json:"from"`
-		To     *json.Number `json:"to"`
-		Agents []struct {
-			ID   string      `json:"id"`
-			Name string      `json:"name"`
-			Free json.Number `json:"free"`
-		} `json:"agents"`
-	} `json:"rings"`
-}
+	"github.com/ringmaster-project/ringmaster/master/api"
+)
 
 func ringsCommand() *cli.Command {
 	return &cli.Command{
@@ -35,15 +22,41 @@ func ringsCommand() *cli.Command {
 			}
 			return look(c, func(ctx context.Context, cl *client) (sight, error) {
 				only := c.String("resource")
-				s, err := seeList(ctx, cl, "/v1/rings", "resources", filters(c, "resource"), func(p *page, list []ringsView) {
+				s, err := seeList(ctx, cl, "/v1/rings", "resources", filters(c, "resource"), func(p *page, list []api.RingSet) {
 					drawRings(p, list, only)
 				})
-				if err == nil && only != "" {
+				if err != nil {
+					return s, err
+				}
+				s.draw = drawAway(s.raw, s.draw)
+				if only != "" {
 					s.raw, err = onlyKind(s.raw, only)
 				}
 				return s, err
 			})
 		},
+	}
+}
+
+// drawAway adds to what draw says how many agents are in no ring. A master that
+// does not say has none.
+func drawAway(raw []byte, draw func(*page) error) func(*page) error {
+	return func(p *page) error {
+		var answer struct {
+			Away int `json:"away"`
+		}
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			return fmt.Errorf("the master's rings can't be read: %w", err)
+		}
+		if err := draw(p); err != nil || answer.Away == 0 {
+			return err
+		}
+		are := "are active and in no ring: they have"
+		if answer.Away == 1 {
+			are = "is active and in no ring: it has"
+		}
+		p.printf("\n%s %s no connection to the leader\n", plural(answer.Away, "agent"), are)
+		return nil
 	}
 }
 
@@ -57,7 +70,7 @@ func onlyKind(raw []byte, only string) ([]byte, error) {
 	}
 	var known []string
 	for _, r := range answer.Resources {
-		var kind ringsView
+		var kind api.RingSet
 		if err := json.Unmarshal(r, &kind); err != nil {
 			return nil, fmt.Errorf("the master's rings can't be read: %w", err)
 		}
@@ -75,7 +88,7 @@ func onlyKind(raw []byte, only string) ([]byte, error) {
 // barWidth is the length of the bar of the fullest ring.
 const barWidth = 20
 
-func drawRings(p *page, list []ringsView, only string) {
+func drawRings(p *page, list []api.RingSet, only string) {
 	first := true
 	for _, kind := range list {
 		if only != "" && kind.Name != only {
@@ -90,7 +103,7 @@ func drawRings(p *page, list []ringsView, only string) {
 			total += len(r.Agents)
 		}
 		p.printf("%s: %s in %d rings\n", kind.Name, plural(total, "agent"), len(kind.Rings))
-		p.table(ringHeading, kind.rows(p.wide))
+		p.table(ringHeading, ringRows(&kind, p.wide))
 	}
 }
 
@@ -99,9 +112,9 @@ var ringHeading = row{"RING", "FREE", "AGENTS", "", "WHO HAS HOW MUCH"}
 // manyRings is from how many rings on those without agents share a line.
 const manyRings = 16
 
-// rows are those of the kind's rings, under [ringHeading], with every ring in a
+// ringRows are those of a kind's rings, under [ringHeading], with every ring in a
 // line of its own where all is set or they are few.
-func (k *ringsView) rows(all bool) []row {
+func ringRows(k *api.RingSet, all bool) []row {
 	most := 1
 	for _, r := range k.Rings {
 		most = max(most, len(r.Agents))
@@ -109,24 +122,24 @@ func (k *ringsView) rows(all bool) []row {
 	var rows []row
 	for i := 0; i < len(k.Rings); i++ {
 		r, index := k.Rings[i], fmt.Sprint(k.Rings[i].Index)
-		if last := k.emptyUntil(i); last > i && len(k.Rings) >= manyRings && !all {
+		if last := emptyUntil(k, i); last > i && len(k.Rings) >= manyRings && !all {
 			r.To, index = k.Rings[last].To, fmt.Sprintf("%d-%d", r.Index, k.Rings[last].Index)
 			i = last
 		}
 		var agents []string
 		for _, a := range r.Agents {
-			agents = append(agents, fmt.Sprintf("%s %s", a.Name, k.amount(a.Free)))
+			agents = append(agents, fmt.Sprintf("%s %s", a.Name, kindAmount(k.Name, a.Free)))
 		}
 		n := len(r.Agents)
 		bar := strings.Repeat("█", (n*barWidth+most-1)/most)
-		rows = append(rows, row{index, k.span(r.From, r.To), fmt.Sprint(n), blank(bar), blank(strings.Join(agents, ", "))})
+		rows = append(rows, row{index, ringSpan(k.Name, r.From, r.To), fmt.Sprint(n), blank(bar), blank(strings.Join(agents, ", "))})
 	}
 	return rows
 }
 
 // emptyUntil returns the last of the rings from i on that have no agents, and
 // a number below i where ring i has some.
-func (k *ringsView) emptyUntil(i int) int {
+func emptyUntil(k *api.RingSet, i int) int {
 	for ; i < len(k.Rings) && len(k.Rings[i].Agents) == 0; i++ {
 	}
 	return i - 1
@@ -140,14 +153,13 @@ func blank(text string) string {
 	return text
 }
 
-func (k *ringsView) span(from json.Number, to *json.Number) string {
+// ringSpan is what the agents of a ring have free.
+func ringSpan(kind string, from json.Number, to *json.Number) string {
 	if to == nil {
-		return k.amount(from) + " and more"
+		return kindAmount(kind, from) + " and more"
 	}
-	return k.amount(from) + " to " + k.amount(*to)
+	return kindAmount(kind, from) + " to " + kindAmount(kind, *to)
 }
-
-func (k *ringsView) amount(n json.Number) string { return kindAmount(k.Name, n) }
 
 // kindAmount writes sizes for people; cores and numbers of devices are as they are.
 func kindAmount(kind string, n json.Number) string {

@@ -30,8 +30,12 @@ func setRings(s *settings, node ast.Node) error {
 	s.rings = map[string]ringSetting{}
 	for _, e := range kinds {
 		kind := e.Key.String()
-		if !kindName(strings.TrimSuffix(kind, ".slice")) || kind == "ports" {
-			return placed(e.Key, fmt.Errorf("%q is not a kind of resource", kind))
+		class, slice := strings.CutSuffix(kind, offers.SliceSuffix)
+		if err := wantKind(class); err != nil {
+			return placed(e.Key, err)
+		}
+		if _, scalar := offers.ScalarNamed(class); scalar && slice {
+			return placed(e.Key, fmt.Errorf("%q is not a kind of resource: only classes of devices have slices", kind))
 		}
 		if _, twice := s.rings[kind]; twice {
 			return placed(e.Key, fmt.Errorf("%s is given twice", kind))

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -64,7 +65,7 @@ func setRole(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	raw, err := cl.send(c.Context, http.MethodPut, "/v1/roles/"+string(name), body)
+	raw, err := cl.Send(c.Context, http.MethodPut, "/v1/roles/"+string(name), body)
 	if err != nil {
 		return err
 	}
@@ -118,19 +119,18 @@ func roleSettings(c *cli.Context) (map[string]any, error) {
 // fillRole adds what the role has already and nobody changes now, because PUT
 // replaces all of it.
 func (cl *client) fillRole(ctx context.Context, name string, settings map[string]any) error {
-	raw, err := cl.list(ctx, "/v1/roles", "roles", nil)
-	if err != nil {
-		return err
+	var have *api.Role
+	for r, err := range api.All(ctx, cl.Client, "/v1/roles", url.Values{"role": {name}}, api.Roles.Page) {
+		if err != nil {
+			return err
+		}
+		if string(r.Name) == name {
+			have = &r
+		}
 	}
-	var answer struct{ Roles []roleView }
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return fmt.Errorf("the master's list of roles can't be read: %w", err)
-	}
-	at := slices.IndexFunc(answer.Roles, func(r roleView) bool { return r.Name == name })
-	if at < 0 {
+	if have == nil {
 		return nil
 	}
-	have := answer.Roles[at]
 	if _, given := settings["weight"]; !given && have.Weight > 0 {
 		settings["weight"] = have.Weight
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -10,20 +11,9 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-)
 
-type roleView struct {
-	Name      string  `json:"name"`
-	Weight    float64 `json:"weight"`
-	Placement string  `json:"placement"`
-	Quota     struct {
-		Limit     map[string]json.Number `json:"limit"`
-		Guarantee map[string]json.Number `json:"guarantee"`
-	} `json:"quota"`
-	Share      float64 `json:"share"`
-	Dominant   string  `json:"dominant"`
-	Frameworks any     `json:"frameworks"`
-}
+	"github.com/ringmaster-project/ringmaster/master/api"
+)
 
 func rolesCommand() *cli.Command {
 	return &cli.Command{
@@ -41,20 +31,20 @@ func rolesCommand() *cli.Command {
 	}
 }
 
-func drawRoles(p *page, list []roleView) { p.table(roleTable(list)) }
+func drawRoles(p *page, list []api.Role) { p.table(roleTable(list)) }
 
 // roleTable is the heading of a list of roles and its rows.
-func roleTable(list []roleView) (heading row, rows []row) {
+func roleTable(list []api.Role) (heading row, rows []row) {
 	for _, r := range list {
-		rows = append(rows, row{r.Name, strconv.FormatFloat(r.Weight, 'g', -1, 64), percent(r.Share), r.Dominant,
-			quotaText(r.Quota.Limit), quotaText(r.Quota.Guarantee), r.Placement, frameworkCount(r.Frameworks)})
+		rows = append(rows, row{string(r.Name), strconv.FormatFloat(r.Weight, 'g', -1, 64), percent(r.Share), r.Dominant,
+			quotaText(r.Quota.Limit), quotaText(r.Quota.Guarantee), string(r.Placement), fmt.Sprint(r.Frameworks)})
 	}
 	return row{"ROLE", "WEIGHT", "SHARE", "DOMINANT", "LIMIT", "GUARANTEE", "+PLACEMENT", "+FRAMEWORKS"}, rows
 }
 
-func drawRole(p *page, r roleView) {
-	p.fields("role", r.Name, "weight", strconv.FormatFloat(r.Weight, 'g', -1, 64), "share", percent(r.Share), "dominant", r.Dominant,
-		"limit", quotaText(r.Quota.Limit), "guarantee", quotaText(r.Quota.Guarantee), "placement", r.Placement, "frameworks", frameworkCount(r.Frameworks))
+func drawRole(p *page, r api.Role) {
+	p.fields("role", string(r.Name), "weight", strconv.FormatFloat(r.Weight, 'g', -1, 64), "share", percent(r.Share), "dominant", r.Dominant,
+		"limit", quotaText(r.Quota.Limit), "guarantee", quotaText(r.Quota.Guarantee), "placement", string(r.Placement), "frameworks", fmt.Sprint(r.Frameworks))
 }
 
 // quotaText writes amounts as role set reads them; every kind but cpus and

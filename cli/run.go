@@ -26,8 +26,9 @@ func runCommand() *cli.Command {
 			"ringmaster run --image alpine:3 -- sh -c 'cat /etc/os-release'",
 			"ringmaster run --gpu-mem 10GiB --constraint 'rack==r1' -- nvidia-smi") +
 			"\n\nIt exits with the command's exit code (128+n for signal n; of several tasks, that of the first" +
-			"\nthat failed). Ctrl-C kills it. With --detach it prints FRAMEWORK:TASK and leaves: the framework" +
-			"\nstays, without a connection, for a year or until ringmaster teardown.",
+			"\nthat failed). Ctrl-C kills it. With --detach it prints FRAMEWORK:TASK once it is launched and" +
+			"\nleaves: the framework stays, without a connection, for a year or until ringmaster teardown." +
+			"\nWhile there is no room it waits, and says for what; what no agent could ever take it gives up.",
 		Flags: clientFlags(append(wishFlags("`ROLE` that it counts for"),
 			&cli.StringFlag{Name: "name", Usage: "`NAME` of the task", DefaultText: "the command's"},
 			&cli.StringFlag{Name: "image", Usage: "`IMAGE` of a container that it runs in, with ARGV as its arguments; on agents with docker=true", DefaultText: "none"},

@@ -3,26 +3,40 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/framework"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
+// hopePatience is how long a detached run waits for an agent that is not there:
+// those of a cluster that has just begun may be on their way.
+const hopePatience = 2 * time.Second
+
 // detach launches the tasks, prints FRAMEWORK:TASK as each is durable, and
-// leaves the framework behind. When it is interrupted or one of the tasks is
-// refused it ends all of them: half of a detached run is nothing to leave.
+// leaves the framework behind. When it is interrupted, no agent could take them
+// or one of the tasks is refused it ends all of them: half of a detached run is nothing to leave.
 func (r *running) detach(ctx context.Context) error {
 	waiting := r.job.tasks()
 	err := r.fw.Demand(r.job.demand)
 	quiet := r.notice(ctx)
+	hoping, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var hopeless *time.Timer
 	for err == nil && r.waiting.Load() > 0 {
 		var e framework.Event
-		if e, err = r.fw.Next(ctx); err != nil {
+		if e, err = r.fw.Next(hoping); err != nil {
+			if cause := context.Cause(hoping); cause != nil && ctx.Err() == nil {
+				err = cause
+			}
 			break
 		}
 		switch e := e.(type) {
 		case framework.Offered:
+			if hopeless != nil && hopeless.Stop() {
+				hopeless = nil // its agent came
+			}
 			waiting, err = r.launch(waiting, e.Offers)
 		case framework.Accepted:
 			err = r.print(e.Tasks)
@@ -31,10 +45,17 @@ func (r *running) detach(ctx context.Context) error {
 				err = fmt.Errorf("task %s is %s: %s", s.Task, s.State, sentence(s))
 			}
 		case framework.Waits:
-			r.hopeless(e)
+			if hopeless == nil {
+				hopeless = time.AfterFunc(hopePatience, func() {
+					stop(fmt.Errorf("%s for an agent that is not there, so none is left behind: %s", waitFor(int(r.waiting.Load())), e.Why))
+				})
+			}
 		case framework.Refused:
 			err = e.Err
 		}
+	}
+	if hopeless != nil {
+		hopeless.Stop()
 	}
 	quiet()
 	if err == nil {

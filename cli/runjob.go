@@ -49,7 +49,7 @@ func (j *job) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := cl.get(c.Context, "/v1/status"); err != nil {
+	if _, err := cl.Read(c.Context, "/v1/status"); err != nil {
 		return err // says which masters don't answer, before a framework waits for them
 	}
 	timeout := offers.Duration(attachedFor)
@@ -57,7 +57,7 @@ func (j *job) run(c *cli.Context) error {
 		timeout = offers.Duration(detachedFor)
 	}
 	fw, err := framework.Connect(c.Context, framework.Config{
-		Masters: cl.masters, Door: cl.door,
+		Masters: cl.Masters(), Door: cl.Door(),
 		Info: wire.FrameworkInfo{Name: "run " + j.name, Role: j.role, User: j.task.Command.User, FailoverTimeout: &timeout},
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -24,7 +25,7 @@ func (r *running) follow(id offers.TaskID, index int) {
 		f := &follower{
 			path:   "/v1/tasks/" + url.PathEscape(ref.ref()) + "/logs",
 			stream: stream,
-			client: openClient(append([]string(nil), r.client.masters...), r.client.door),
+			client: r.client.another(),
 			to:     w, mu: &r.out.mu, prefix: prefix,
 		}
 		r.following.Go(func() {
@@ -34,6 +35,10 @@ func (r *running) follow(id offers.TaskID, index int) {
 		})
 	}
 }
+
+// goodStretch is how long a stream must have gone on to count as a success
+// though nothing came.
+const goodStretch = 2 * time.Second
 
 // follower copies one stream of one task, from where it broke off if it does.
 type follower struct {
@@ -51,14 +56,14 @@ type follower struct {
 // run copies until nothing more will come.
 func (f *follower) run(ctx context.Context) error {
 	defer f.end()
-	return insist(ctx, f.stretch)
+	return api.Insist(ctx, f.stretch)
 }
 
 // stretch copies until the stream ends. All has come when it ends by itself,
 // and when whoever reads our output has left.
 func (f *follower) stretch(ctx context.Context) (all, some bool, err error) {
 	query := url.Values{"stream": {f.stream}, "follow": {strconv.FormatBool(!f.once)}, "offset": {strconv.FormatInt(f.offset, 10)}}
-	resp, done, err := f.client.stream(ctx, f.path+"?"+query.Encode())
+	resp, done, err := f.client.Stream(ctx, f.path+"?"+query.Encode())
 	if err != nil {
 		return false, false, err
 	}
@@ -77,7 +82,7 @@ func (f *follower) stretch(ctx context.Context) (all, some bool, err error) {
 			return true, true, nil
 		}
 		if err != nil {
-			return false, some || time.Since(begin) > goodStretch, broke(err)
+			return false, some || time.Since(begin) > goodStretch, api.Broke(err)
 		}
 	}
 }

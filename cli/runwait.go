@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -25,7 +26,7 @@ func (cl *client) whyNoRoom(ctx context.Context, role offers.Role, d offers.Dema
 		one := 1
 		d.Count = &one
 	}
-	e, err := openClient(append([]string(nil), cl.masters...), cl.door).explainWish(ctx, role, d)
+	e, err := cl.another().explainWish(ctx, role, d)
 	switch {
 	case err != nil:
 		return "the masters don't say why: " + err.Error()
@@ -33,12 +34,12 @@ func (cl *client) whyNoRoom(ctx context.Context, role offers.Role, d offers.Dema
 		return "there is some for one: it is the others' turn, or was declined lately"
 	}
 	if e.Gang {
-		return e.gangShortage()
+		return gangShortage(&e)
 	}
-	return e.Missed.shortage()
+	return shortage(e.Missed)
 }
 
 // gangShortage says why not all units of a gang have a place.
-func (e *explanationView) gangShortage() string {
-	return fmt.Sprintf("%d of the %d units of the gang have a place; for the next, %s", e.Units-e.Missing, e.Units, e.Missed.shortage())
+func gangShortage(e *api.Explanation) string {
+	return fmt.Sprintf("%d of the %d units of the gang have a place; for the next, %s", e.Units-e.Missing, e.Units, shortage(e.Missed))
 }

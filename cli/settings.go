@@ -251,20 +251,39 @@ func dockerSocket(s *settings, text string) error {
 
 func fairShareExclude(s *settings, kinds []string) error {
 	for _, k := range kinds {
-		if !kindName(k) {
-			return fmt.Errorf("%q is not a kind of resource", k)
+		if err := wantKind(k); err != nil {
+			return err
 		}
 	}
 	s.exclude = kinds
 	return nil
 }
 
-// kindName reports whether k can be a scalar kind or a device class.
-func kindName(k string) bool {
-	if k == "" || len(k) > 64 {
-		return false
+// otherNames are what people call kinds elsewhere. A class of devices may have
+// any name, so that of what is none of these only an agent can say whether it is one.
+var otherNames = map[string]string{
+	"cpu": "cpus", "core": "cpus", "cores": "cpus", "vcpu": "cpus", "vcpus": "cpus",
+	"memory": "mem", "ram": "mem", "disks": "disk", "storage": "disk",
+	"net": "bandwidth", "network": "bandwidth", "bandwith": "bandwidth", "gpus": "gpu",
+}
+
+// wantKind refuses what can be no kind of resource, neither a scalar nor a
+// class of devices.
+func wantKind(k string) error {
+	const all = "there are cpus, mem, disk, bandwidth and the classes of devices that agents have, such as gpu"
+	lower := strings.ToLower(k)
+	_, scalar := offers.ScalarNamed(lower)
+	meant := otherNames[lower]
+	if scalar && lower != k {
+		meant = lower
 	}
-	return strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+	switch {
+	case meant != "":
+		return fmt.Errorf("%q is not a kind of resource; did you mean %s?", k, meant)
+	case k == "" || len(k) > 64 || k == "ports" || strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "":
+		return fmt.Errorf("%q is not a kind of resource: %s", k, all)
+	}
+	return nil
 }
 
 func absolutePaths(into func(*settings) *[]string) func(*settings, []string) error {

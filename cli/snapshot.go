@@ -32,7 +32,7 @@ func snapshotSaveCommand() *cli.Command {
 		Description: examples("ringmaster snapshot save monday.snapshot"),
 		Flags:       clientFlags(),
 		Action: aboutOne(func(c *cli.Context, cl *client, path string) error {
-			resp, err := cl.do(c.Context, http.MethodGet, "/v1/snapshot", nil)
+			resp, err := cl.Do(c.Context, http.MethodGet, "/v1/snapshot", nil)
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func restoreSnapshot(c *cli.Context, cl *client, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s can't be restored: %w", path, err)
 	}
-	raw, err := cl.get(c.Context, "/v1/status")
+	raw, err := cl.Read(c.Context, "/v1/status")
 	if err != nil {
 		return err
 	}
@@ -149,8 +149,8 @@ func restoreSnapshot(c *cli.Context, cl *client, path string) error {
 	if err := consent(c); err != nil {
 		return err
 	}
-	cl.carries(5 * time.Minute)
-	answer, err := cl.send(c.Context, http.MethodPost, "/v1/snapshot", text)
+	cl.Carry(5 * time.Minute)
+	answer, err := cl.Send(c.Context, http.MethodPost, "/v1/snapshot", text)
 	if err != nil {
 		return err
 	}
@@ -179,29 +179,4 @@ func consent(c *cli.Context) error {
 		return nil
 	}
 	return errors.New("nothing was restored")
-}
-
-// carries makes the client one that sends large bodies: only to the master
-// that takes them, and with patience for what it does with them.
-func (cl *client) carries(limit time.Duration) {
-	t, ok := cl.http.Transport.(*http.Transport)
-	if !ok {
-		return
-	}
-	t = t.Clone()
-	t.ResponseHeaderTimeout, t.ExpectContinueTimeout = limit, 10*time.Second
-	cl.http.Transport = carrier{t}
-}
-
-// carrier asks before it sends a body, so that a master that does not lead can
-// send it elsewhere.
-type carrier struct{ to http.RoundTripper }
-
-var _ http.RoundTripper = carrier{}
-
-func (t carrier) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Expect", "100-continue")
-	r.Header.Set("Content-Type", "application/octet-stream")
-	return t.to.RoundTrip(r)
 }

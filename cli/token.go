@@ -48,7 +48,7 @@ func tokenCheckCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := cl.get(c.Context, "/v1/masters"); err != nil {
+			if _, err := cl.Read(c.Context, "/v1/masters"); err != nil {
 				return err
 			}
 			asked, err := cl.asksForToken(c)
@@ -74,7 +74,7 @@ func (cl *client) asksForToken(c *cli.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = openClient(cl.masters, d).get(c.Context, "/v1/masters")
+	_, err = openClient(cl.Masters(), d).Read(c.Context, "/v1/masters")
 	if errors.Is(err, &offers.Error{Code: offers.Unauthenticated}) {
 		return true, nil
 	}

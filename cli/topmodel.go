@@ -5,6 +5,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/ringmaster-project/ringmaster/master/api"
 )
 
 // topModel is what top shows, a function of the messages that came: what the
@@ -29,7 +31,7 @@ type topModel struct {
 	text    []string // its lines
 	scrolly int      // the first of them on the screen
 
-	status *statusView
+	status *api.Status
 	heard  time.Time // when the masters answered last
 	lists  int       // that they have answered with
 	err    error

@@ -16,6 +16,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ringmaster-project/ringmaster/master/api"
+	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
 )
 
@@ -185,7 +187,7 @@ func TestTopKeepsTheChosenRow(t *testing.T) {
 		for i := from; i < to; i++ {
 			tt.rows = append(tt.rows, row{fmt.Sprintf("a%d", i), fmt.Sprintf("worker-%d", i)})
 		}
-		return topSeen{at: s.now, want: s.want, status: &statusView{}, table: tt}
+		return topSeen{at: s.now, want: s.want, status: &api.Status{}, table: tt}
 	}
 	s.Update(table(100, 200))
 	s.press("pgdown", "down")
@@ -239,12 +241,13 @@ func BenchmarkTop(b *testing.B) {
 	s := newStage(b, false)
 	s.press("2")
 	s.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
-	list := make([]taskView, 100_000)
+	list := make([]api.Task, 100_000)
 	for i := range list {
-		list[i] = taskView{ID: fmt.Sprintf("task-%d", i), Framework: "f00001-5877", Agent: "a00001-5877", State: "running", Created: s.now.Add(-time.Duration(i) * time.Second)}
+		created := s.now.Add(-time.Duration(i) * time.Second)
+		list[i] = api.Task{ID: offers.TaskID(fmt.Sprintf("task-%d", i)), Framework: "f00001-5877", Agent: "a00001-5877", State: "running", Created: &created}
 	}
 	heading, rows := taskTable(list, s.now)
-	seen := topSeen{at: s.now, want: s.want, status: &statusView{}, table: topTable{heading, rows, taskKey}}
+	seen := topSeen{at: s.now, want: s.want, status: &api.Status{}, table: topTable{heading, rows, taskKey}}
 	b.Run("list", func(b *testing.B) {
 		for b.Loop() {
 			s.Update(seen)

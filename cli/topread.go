@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/ringmaster-project/ringmaster/master/api"
+	"github.com/ringmaster-project/ringmaster/master/events"
 )
 
 // topWant is what somebody looks at: a view, or one thing of it.
@@ -19,7 +22,7 @@ type topWant struct {
 type topSeen struct {
 	at     time.Time
 	want   topWant
-	status *statusView       // nil where no master answered
+	status *api.Status       // nil where no master answered
 	table  topTable          // of a list
 	detail func(*page) error // draws the one thing
 	err    error
@@ -48,7 +51,7 @@ var topViews = []topView{
 			return s.draw, err
 		}},
 	{name: "roles", one: "role", sort: "ROLE", about: "role",
-		list: topList("/v1/roles", "roles", func(list []roleView, _ time.Time) (row, []row) { return roleTable(list) }, firstCell),
+		list: topList("/v1/roles", "roles", func(list []api.Role, _ time.Time) (row, []row) { return roleTable(list) }, firstCell),
 		open: openRole},
 	{name: "rings", one: "ring",
 		list: topList("/v1/rings", "resources", allRings, func(r row) string { return r[0] + " " + r[1] }),
@@ -81,9 +84,9 @@ func listed[T any](ctx context.Context, cl *client, path, key string, query url.
 }
 
 // allRings is one table of the rings of all kinds.
-func allRings(list []ringsView, _ time.Time) (heading row, rows []row) {
+func allRings(list []api.RingSet, _ time.Time) (heading row, rows []row) {
 	for _, kind := range list {
-		for _, r := range kind.rows(true) {
+		for _, r := range ringRows(&kind, false) {
 			rows = append(rows, append(row{kind.Name}, r...))
 		}
 	}
@@ -91,41 +94,44 @@ func allRings(list []ringsView, _ time.Time) (heading row, rows []row) {
 }
 
 func openRing(ctx context.Context, cl *client, key string) (func(*page) error, error) {
-	list, err := listed[ringsView](ctx, cl, "/v1/rings", "resources", url.Values{})
+	list, err := listed[api.RingSet](ctx, cl, "/v1/rings", "resources", url.Values{})
 	if err != nil {
 		return nil, err
 	}
 	for _, kind := range list {
-		for i, r := range kind.rows(true) {
+		for i, r := range ringRows(&kind, true) {
 			if kind.Name+" "+r[0] == key {
 				return func(p *page) error { drawRing(p, &kind, i); return nil }, nil
 			}
+		}
+		if several, is := strings.CutPrefix(key, kind.Name+" "); is && strings.Contains(several, "-") {
+			return func(p *page) error { p.fields("kind", kind.Name, "rings", several, "agents", "0"); return nil }, nil
 		}
 	}
 	return nil, fmt.Errorf("there is no ring %s any more", key)
 }
 
 // drawRing writes who is in one ring.
-func drawRing(p *page, kind *ringsView, i int) {
+func drawRing(p *page, kind *api.RingSet, i int) {
 	ring := kind.Rings[i]
-	p.fields("kind", kind.Name, "ring", fmt.Sprint(ring.Index), "free", kind.span(ring.From, ring.To), "agents", fmt.Sprint(len(ring.Agents)))
+	p.fields("kind", kind.Name, "ring", fmt.Sprint(ring.Index), "free", ringSpan(kind.Name, ring.From, ring.To), "agents", fmt.Sprint(len(ring.Agents)))
 	if len(ring.Agents) == 0 {
 		return
 	}
 	var rows []row
 	for _, a := range ring.Agents {
-		rows = append(rows, row{a.ID, a.Name, kind.amount(a.Free)})
+		rows = append(rows, row{string(a.ID), a.Name, kindAmount(kind.Name, a.Free)})
 	}
 	p.printf("\n")
 	p.table(row{"ID", "NAME", "FREE"}, rows)
 }
 
 func openRole(ctx context.Context, cl *client, key string) (func(*page) error, error) {
-	roles, err := listed[roleView](ctx, cl, "/v1/roles", "roles", url.Values{})
+	roles, err := listed[api.Role](ctx, cl, "/v1/roles", "roles", url.Values{})
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(roles, func(r roleView) bool { return r.Name == key })
+	at := slices.IndexFunc(roles, func(r api.Role) bool { return string(r.Name) == key })
 	if at < 0 {
 		return nil, fmt.Errorf("there is no role %s any more", key)
 	}
@@ -143,22 +149,22 @@ const maxTrail = 200
 // trail is the events of one thing, read on from where the last reading ended.
 type trail struct {
 	want   topWant
-	reader *eventReader
-	events []eventView
+	reader *api.Follower
+	events []events.Event
 }
 
 func newTrail(cl *client, want topWant) *trail {
 	t := &trail{want: want}
-	t.reader = &eventReader{client: cl, query: url.Values{topViews[want.view].about: {want.key}, "follow": {"false"}, "after": {"oldest"}}, hear: t.hear}
+	t.reader = &api.Follower{Client: cl.Client, Query: url.Values{topViews[want.view].about: {want.key}, "follow": {"false"}, "after": {"oldest"}}, Hear: t.hear}
 	return t
 }
 
 func (t *trail) hear(data []byte) error {
-	var e eventView
-	if err := json.Unmarshal(data, &e); err != nil {
-		return fmt.Errorf("the master's event %.200q can't be read: %w", data, err)
+	e, err := api.Event(data)
+	if err != nil {
+		return err
 	}
-	if e.Type != "begin" {
+	if e.Type != events.Begin {
 		t.events = append(t.events, e)
 	}
 	t.events = t.events[max(0, len(t.events)-maxTrail):]
@@ -166,13 +172,13 @@ func (t *trail) hear(data []byte) error {
 }
 
 // drawTrail writes events, the newest first.
-func drawTrail(p *page, events []eventView) {
+func drawTrail(p *page, events []events.Event) {
 	if len(events) == 0 {
 		return
 	}
 	var rows []row
 	for _, e := range slices.Backward(events) {
-		rows = append(rows, row{age(p.now, e.Time), e.Time.UTC().Format(time.RFC3339), e.Type, e.subject(), e.State, e.detail()})
+		rows = append(rows, row{age(p.now, e.Time), e.Time.UTC().Format(time.RFC3339), string(e.Type), subject(&e), e.State, detail(&e)})
 	}
 	p.printf("\n")
 	p.table(row{"AGO", "+TIME", "EVENT", "ABOUT", "STATE", "WHY"}, rows)
@@ -228,12 +234,10 @@ func (r *topReader) run(ctx context.Context) {
 
 func (r *topReader) read(ctx context.Context, want topWant) topSeen {
 	seen := topSeen{want: want}
-	text, err := r.client.get(ctx, "/v1/status")
+	var status api.Status
+	err := r.client.Get(ctx, "/v1/status", &status)
 	if err == nil {
-		seen.status = &statusView{}
-		if err = json.Unmarshal(text, seen.status); err != nil {
-			err = fmt.Errorf("the master's answer to /v1/status can't be read: %w", err)
-		}
+		seen.status = &status
 	}
 	seen.at = r.now()
 	view := topViews[want.view]
@@ -257,7 +261,7 @@ func (r *topReader) open(ctx context.Context, view topView, want topWant) (func(
 	if r.trail == nil || r.trail.want != want {
 		r.trail = newTrail(r.client, want)
 	}
-	if err := r.trail.reader.run(ctx); err != nil {
+	if err := r.trail.reader.Run(ctx); err != nil {
 		return nil, err
 	}
 	events := slices.Clone(r.trail.events)

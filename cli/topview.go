@@ -9,6 +9,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ringmaster-project/ringmaster/master/api"
 )
 
 const (
@@ -64,7 +66,7 @@ func (m *topModel) header() []string {
 	lines := []string{m.ends(m.leader(p), m.clock(p))}
 	if s := m.status; s != nil {
 		lines = append(lines, fmt.Sprintf("%s  %s   %s  %s   %s  %s", p.ink("1", "agents"), counts(s.Agents, agentOrder...),
-			p.ink("1", "frameworks"), frameworkCount(s.Frameworks), p.ink("1", "tasks"), counts(s.Tasks, taskOrder...)))
+			p.ink("1", "frameworks"), fmt.Sprint(s.Frameworks), p.ink("1", "tasks"), counts(s.Tasks, taskOrder...)))
 		bars := m.bars(p, s)
 		lines = append(lines, bars[:max(0, min(len(bars), m.height-leastRows-6))]...)
 		waits := "nothing"
@@ -83,7 +85,7 @@ func (m *topModel) leader(p *page) string {
 	if m.status == nil {
 		return p.ink("1", "ringmaster") + "  asking the masters"
 	}
-	return p.ink("1", "leader") + "  " + m.status.leader() + "   " + p.ink("1", "masters") + "  " + mastersCount(m.status.Masters)
+	return p.ink("1", "leader") + "  " + leaderOf(m.status) + "   " + p.ink("1", "masters") + "  " + mastersCount(m.status.Masters)
 }
 
 // clock is the time, or since when nobody has answered.
@@ -112,8 +114,8 @@ type level struct {
 }
 
 // levels are those of the kinds that the cluster has.
-func levels(total, used, offered room) []level {
-	cores := func(r room) float64 { n, _ := r.CPUs.Float64(); return n }
+func levels(total, used, offered api.Amounts) []level {
+	cores := func(r api.Amounts) float64 { n, _ := r.CPUs.Float64(); return n }
 	sized := func(n float64) string { return size(int64(n)) }
 	number := func(n float64) string { return fmt.Sprintf("%.4g", n) }
 	all := []level{
@@ -157,7 +159,7 @@ func cells(part float64) int {
 }
 
 // bars are the levels of the cluster, two a line where they fit.
-func (m *topModel) bars(p *page, s *statusView) []string {
+func (m *topModel) bars(p *page, s *api.Status) []string {
 	var lines []string
 	half := m.width / 2
 	for i, l := range levels(s.Total, s.Used, s.Offered) {

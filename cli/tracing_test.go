@@ -166,7 +166,8 @@ func TestTracesOfTasks(t *testing.T) {
 	checkWay(t, job, "ringmaster-jobs instance", "ringmaster-master demand", "ringmaster-master offer", "ringmaster-master accept",
 		"ringmaster-agent launch", "ringmaster-agent run", "ringmaster-master end")
 	for _, s := range job {
-		if took := s.end.Sub(s.start); s.name == "run" && (took < 300*time.Millisecond || took > patience) {
+		// That it runs is noted a moment after it began.
+		if took := s.end.Sub(s.start); s.name == "run" && (took < 150*time.Millisecond || took > patience) {
 			t.Errorf("it slept for 0.3 s and ran for %v", took)
 		}
 		if s.name == "instance" && (s.about["ringmaster.job"] != "one" || s.end.Before(job[len(job)-1].start) || s.parent != "") {

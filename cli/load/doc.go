@@ -6,6 +6,9 @@
 //	                 │
 //	                 ▼
 //	               Run: all of them state their demands ─▶ Trace ─▶ Summary
+//	                 │
+//	                 ▼
+//	               Survive: a leader is lost, another found ─▶ Recovery
 //
 // It starts no masters and no agents, and it measures no processes: package
 // cli does. The frameworks are those of package framework, on real

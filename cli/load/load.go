@@ -23,6 +23,7 @@ type Config struct {
 	Door        *door.Door
 	Constraints []offers.Constraint // of every demand
 	Plan        Plan
+	Stay        bool // tasks are to stay: the work is done once all of them run
 }
 
 // Load is frameworks that are registered. Open it, Run it once, then
@@ -46,7 +47,7 @@ func Open(ctx context.Context, c Config) (*Load, error) {
 			if err != nil {
 				return err
 			}
-			l.workers[i] = newWorker(client, w, c.Constraints)
+			l.workers[i] = newWorker(client, w, c)
 			return nil
 		})
 	}
@@ -80,14 +81,17 @@ func (l *Load) Run(ctx context.Context) (*Trace, error) {
 
 // progress tells how far the load came.
 func (l *Load) progress() string {
-	finished, declined := 0, 0
+	done, declined := 0, 0
 	for _, w := range l.workers {
-		finished, declined = finished+w.finished, declined+len(w.declined)
+		done, declined = done+w.done, declined+len(w.declined)
 	}
 	if all := l.config.Plan.Declines(); all > 0 {
 		return fmt.Sprintf("%d of %d offers are declined", declined, all)
 	}
-	return fmt.Sprintf("%d of %d tasks have finished", finished, l.config.Plan.Tasks())
+	if l.config.Stay {
+		return fmt.Sprintf("%d of %d tasks run", done, l.config.Plan.Tasks())
+	}
+	return fmt.Sprintf("%d of %d tasks have finished", done, l.config.Plan.Tasks())
 }
 
 // leaving bounds how long the masters may take to forget the frameworks.
@@ -118,4 +122,30 @@ func (l *Load) each(do func(*worker) error) error {
 		}
 	}
 	return g.Wait()
+}
+
+// Recovery is when the frameworks of a load had their service back.
+type Recovery struct {
+	Found  []time.Time // of each: it was registered again
+	Served []time.Time // of each: one more task of it ran
+}
+
+// Survive follows the frameworks while their masters fail, until each of them
+// has found a leader again and had one more task run. The load is one that
+// stays, and Run has returned without an error; several failures can follow
+// each other.
+func (l *Load) Survive(ctx context.Context) (Recovery, error) {
+	r := Recovery{make([]time.Time, len(l.workers)), make([]time.Time, len(l.workers))}
+	g, within := errgroup.WithContext(ctx)
+	for i, w := range l.workers {
+		g.Go(func() (err error) {
+			r.Found[i], r.Served[i], err = w.survive(within)
+			return err
+		})
+	}
+	err := g.Wait()
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("waiting for the frameworks' service: %w", context.Cause(ctx))
+	}
+	return r, err
 }

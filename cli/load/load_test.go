@@ -159,6 +159,57 @@ func TestFewDemandsStand(t *testing.T) {
 	}
 }
 
+// TestLoadSurvives: tasks that are to stay are done once they run, and whenever
+// the leader is lost each framework has one more run by the next.
+func TestLoadSurvives(t *testing.T) {
+	m := frameworktest.NewMaster(t)
+	c := &frameworktest.Cluster{Run: func(offers.Task) offers.Status { return offers.Status{State: offers.Running} }, Units: 7}
+	links := make(chan wire.Link, 10)
+	m.Serve(func(link wire.Link) {
+		links <- link
+		c.Serve(link)
+	})
+	p, err := load.Batch(1, 50, unit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := door.Open(door.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, patience)
+	l, err := load.Open(ctx, load.Config{Masters: []string{m.Address()}, Door: d, Plan: p, Stay: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := l.Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range trace.Tasks {
+		if at.Running == 0 || at.Finished > 0 {
+			t.Fatalf("%+v has not stayed", at)
+		}
+	}
+	for range 2 {
+		broken := time.Now()
+		(<-links).Close("the master dies")
+		r, err := l.Survive(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Found) != 1 || r.Found[0].Before(broken) || r.Served[0].Before(r.Found[0]) {
+			t.Errorf("broken at %v, recovered %+v", broken, r)
+		}
+	}
+	if n := len(c.Runs()); n != 52 {
+		t.Errorf("%d tasks were launched; want 52", n)
+	}
+	if err := l.Leave(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOffersAreDeclined(t *testing.T) {
 	declined, accepted := 0, 0
 	m := newMasters(t, nil, func(m wire.Message) {

@@ -26,11 +26,12 @@ type worker struct {
 	client      *framework.Client
 	work        Work
 	constraints []offers.Constraint
+	stay        bool
 
-	begin    time.Time
-	goal     int // tasks that are to finish
-	finished int
-	dropped  int // launches, which were made up for by others
+	begin   time.Time
+	goal    int // tasks that are to finish, or to run where they stay
+	done    int // of those
+	dropped int // launches, which were made up for by others
 
 	// What happened, by the numbers of jobs (demands j0, j1, ...) and launches
 	// (tasks t0, t1, ...).
@@ -42,8 +43,8 @@ type worker struct {
 	declined []time.Duration
 }
 
-func newWorker(client *framework.Client, w Work, constraints []offers.Constraint) *worker {
-	out := &worker{client: client, work: w, constraints: constraints}
+func newWorker(client *framework.Client, w Work, c Config) *worker {
+	out := &worker{client: client, work: w, constraints: c.Constraints, stay: c.Stay}
 	for _, j := range w.Jobs {
 		out.add(j)
 	}
@@ -61,16 +62,41 @@ func (w *worker) run(ctx context.Context, begin time.Time) error {
 			return err
 		}
 	}
-	for w.finished < w.goal || len(w.declined) < w.work.Declines {
-		e, err := w.next(ctx)
-		if err == nil {
-			err = w.event(e)
-		}
-		if err != nil {
+	for w.done < w.goal || len(w.declined) < w.work.Declines {
+		if _, err := w.step(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// step waits for the next event and does what it asks for.
+func (w *worker) step(ctx context.Context) (framework.Event, error) {
+	e, err := w.next(ctx)
+	if err == nil {
+		err = w.event(e)
+	}
+	return e, err
+}
+
+// survive waits until a leader is there again, and then for one more task.
+func (w *worker) survive(ctx context.Context) (found, served time.Time, err error) {
+	for found.IsZero() {
+		e, err := w.step(ctx)
+		if err != nil {
+			return found, served, err
+		}
+		if _, back := e.(framework.Reconnected); back {
+			found = time.Now()
+		}
+	}
+	w.goal++
+	w.add(Job{1, w.jobs[0].Unit})
+	err = w.demand(1)
+	for err == nil && w.done < w.goal {
+		_, err = w.step(ctx)
+	}
+	return found, time.Now(), err
 }
 
 // errDue ends the wait for an event because a job is to be stated.
@@ -244,21 +270,32 @@ func (w *worker) updated(u framework.Updated) error {
 	case s.State == offers.Running:
 		if t.Running == 0 {
 			t.Running = now
+			w.count(w.stay)
 		}
-	case s.State == offers.Finished:
+	case s.State == offers.Finished && !w.stay:
 		if t.Finished == 0 {
 			t.Finished = now
-			w.finished++
+			w.count(true)
 		}
 	case s.State == offers.Dropped:
 		if err := w.again(s.Task); err != nil {
 			return err
 		}
 	case s.State.Terminal():
-		return fmt.Errorf("task %s is %s (%s) and should have finished: %s", s.Task, s.State, s.Reason, s.Message)
+		should := "have finished"
+		if w.stay {
+			should = "run on"
+		}
+		return fmt.Errorf("task %s is %s (%s) and should %s: %s", s.Task, s.State, s.Reason, should, s.Message)
 	}
 	w.client.Acknowledge(u)
 	return nil
+}
+
+func (w *worker) count(done bool) {
+	if done {
+		w.done++
+	}
 }
 
 // again makes up for a launch that never came to its agent: the offer was gone,
