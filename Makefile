@@ -100,7 +100,8 @@ fuzz: shim ## run every fuzz target for FUZZTIME (5s)
 	done
 
 .PHONY: reference
-reference: shim ## write cli/REFERENCE.md, which a test holds to the code
+reference: shim ## write master/openapi.json and cli/REFERENCE.md, which tests hold to the code
+	$(GO) test ./cli -run TestOpenAPI -update
 	$(GO) run ./cli/ringmaster reference > cli/REFERENCE.md.new
 	mv cli/REFERENCE.md.new cli/REFERENCE.md
 
