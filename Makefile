@@ -9,6 +9,7 @@ BENCHTIME    ?= 1s
 GOFLAGS_TEST ?=
 PACKAGES     ?= ./...
 STATICCHECK  := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOTESTSUM    := gotest.tools/gotestsum@v1.13.0
 
 # The version comes from git below, so Go need not ask git, which refuses
 # checkouts that belong to another user.
@@ -59,10 +60,12 @@ run: build ## a cluster of one with real work in it, which stays up
 demo: build ## the same, ending with the result of the work
 	bin/ringmaster dev -- bin/treecount --tree "$$($(GO) env GOROOT)/src"
 
-# -v, because Go keeps to itself otherwise what was skipped and why.
+# Tells at the end what was skipped and why. The tests of real processes share a
+# few cores with all others: what failed is run once more alone, unless there was
+# a data race or a panic, and the end tells of it too.
 .PHONY: test
 test: shim ## run all tests; what needs root or Docker runs where they are
-	@{ $(GO) test -v $(GOFLAGS_TEST) $(PACKAGES) 2>&1; echo "go test ended with $$?"; } | awk -f .ci/tests.awk
+	@$(GO) run $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages="$(PACKAGES)" -- $(GOFLAGS_TEST)
 
 .PHONY: race
 race: ## run all tests under the race detector

@@ -1,4 +1,4 @@
-# Reads go test -v and prints what go test prints without -v, and after it
+# For .ci/test-v2: reads go test -v and prints what go test prints without -v, and after it
 # every test that was skipped with its reason. Ends with go test's exit code,
 # which comes as the last line.
 
