@@ -65,7 +65,7 @@ demo: build ## the same, ending with the result of the work
 # a data race or a panic, and the end tells of it too.
 .PHONY: test
 test: shim ## run all tests; what needs root or Docker runs where they are
-	@$(GO) run $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages="$(PACKAGES)" -- $(GOFLAGS_TEST)
+	@$(GO) run $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages="$(PACKAGES)" -- -timeout 30m $(GOFLAGS_TEST)
 
 .PHONY: race
 race: ## run all tests under the race detector
