@@ -55,9 +55,9 @@ func TestDevicesOfContainers(t *testing.T) {
 		{ID: "GPU-1", Capacity: 1, CDI: "nvidia.com/gpu=0"}, {ID: "GPU-2", Capacity: 1}, {ID: "amd.com/gpu=card-3", Capacity: 1},
 	}}}}
 	x := &containers{agent: &Agent{self: offers.Agent{Total: total}}}
-	l := tasks.Launch{LaunchTask: wire.LaunchTask{Holding: offers.Holding{Devices: map[string][]offers.Grant{
+	l := tasks.Launch{LaunchTask: wire.LaunchTask{Holding: offers.Holding{Devices: offers.DevicesOf(map[string][]offers.Grant{
 		"gpu": {{ID: "GPU-1"}, {ID: "GPU-2", Index: 1}, {ID: "amd.com/gpu=card-3", Index: 2}, {ID: "a/b", Index: 3}},
-	}}}}
+	})}}}
 	if got := x.devices(l); !slices.Equal(got, []string{"amd.com/gpu=card-3", "nvidia.com/gpu=0"}) {
 		t.Errorf("handed over are %q", got)
 	}

@@ -80,9 +80,9 @@ func publish(l tasks.Launch) map[offers.ContainerPort]uint16 {
 // them, or the id is one; of others the task learns by its environment.
 func (x *containers) devices(l tasks.Launch) []string {
 	var names []string
-	for class, grants := range l.Holding.Devices {
-		for _, g := range grants {
-			name := cmp.Or(x.agent.device(class, g).CDI, g.ID)
+	for _, held := range l.Holding.Devices {
+		for _, g := range held.Grants {
+			name := cmp.Or(x.agent.device(held.Class, g).CDI, g.ID)
 			if parser.IsQualifiedName(name) {
 				names = append(names, name)
 			}

@@ -62,7 +62,7 @@ func withPlugin(t testing.TB, dir string, m *master, p *plugin) agent.Config {
 func onNPU(task offers.Task, id string, index int, memory int64) *wire.Launch {
 	task.Resources.Devices = map[string]offers.DeviceAsk{"npu": {Count: 1, Memory: memory}}
 	return &wire.Launch{Term: 1, Tasks: []wire.LaunchTask{{Framework: "f1", Task: task, Holding: offers.Holding{
-		Devices: map[string][]offers.Grant{"npu": {{ID: id, Index: index, Memory: memory}}},
+		Devices: offers.OneDevice("npu", offers.Grant{ID: id, Index: index, Memory: memory}),
 	}}}}
 }
 
@@ -157,7 +157,7 @@ func TestBindingSurvivesRestarts(t *testing.T) {
 	p.report(npu("a"))
 	run(t, withPlugin(t, dir, m, p))
 	l, register := m.welcome("a1", 1)
-	if got := register.Tasks; len(got) != 1 || got[0].Holding.Devices["npu"][0].ID != "b" || len(register.Agent.Total.Class("npu")) != 1 {
+	if got := register.Tasks; len(got) != 1 || got[0].Holding.Devices.Of("npu")[0].ID != "b" || len(register.Agent.Total.Class("npu")) != 1 {
 		t.Fatalf("after a restart without it: %+v", register)
 	}
 	if s := l.told("t", offers.ReasonDeviceUnwell); s.Message != "npu b: it is not there any more" {
@@ -222,7 +222,7 @@ func TestKilledAgentKeepsDevices(t *testing.T) {
 		t.Helper()
 		var sum [4]int64
 		for _, known := range register.Tasks {
-			for _, g := range known.Holding.Devices["gpu"] {
+			for _, g := range known.Holding.Devices.Of("gpu") {
 				sum[g.Index] += g.Memory
 				if was, seen := held[known.Task]; seen && was != g {
 					t.Errorf("%s held %+v and now holds %+v", known.Task, was, g)
@@ -251,7 +251,7 @@ func TestKilledAgentKeepsDevices(t *testing.T) {
 			task := shell(offers.TaskID(fmt.Sprintf("t%d-%d", round, n)), fmt.Sprintf("sleep 0.%d", n*n))
 			task.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1, Memory: part}}
 			launch.Tasks = append(launch.Tasks, wire.LaunchTask{Framework: "f1", Task: task, Holding: offers.Holding{
-				Devices: map[string][]offers.Grant{"gpu": {{ID: "gpu-0", Memory: part}}},
+				Devices: offers.OneDevice("gpu", offers.Grant{ID: "gpu-0", Memory: part}),
 			}})
 		}
 		l.say(launch)

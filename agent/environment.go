@@ -101,9 +101,9 @@ func environment(l tasks.Launch, agent offers.AgentID, sandbox string, defaults 
 	if t := l.Task.Traceparent; t != "" {
 		vars["TRACEPARENT"] = string(t)
 	}
-	for class, grants := range l.Holding.Devices {
-		ids, visible := make([]string, len(grants)), make([]string, len(grants))
-		for i, g := range grants {
+	for _, held := range l.Holding.Devices {
+		class, ids, visible := held.Class, make([]string, len(held.Grants)), make([]string, len(held.Grants))
+		for i, g := range held.Grants {
 			ids[i], visible[i] = g.ID, cudaName(g)
 		}
 		vars["RINGMASTER_DEVICES_"+strings.ToUpper(strings.ReplaceAll(class, "-", "_"))] = strings.Join(ids, ",")

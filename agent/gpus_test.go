@@ -23,7 +23,7 @@ func withGPUs(t testing.TB, dir string, m *master, d *nvidiatest.Driver) agent.C
 func onGPU(task offers.Task, id string, index int, memory int64) *wire.Launch {
 	task.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1, Memory: memory}}
 	return &wire.Launch{Term: 1, Tasks: []wire.LaunchTask{{Framework: "f1", Task: task, Holding: offers.Holding{
-		Devices: map[string][]offers.Grant{"gpu": {{ID: id, Index: index, Memory: memory}}},
+		Devices: offers.OneDevice("gpu", offers.Grant{ID: id, Index: index, Memory: memory}),
 	}}}}
 }
 
@@ -92,10 +92,10 @@ func TestSharedGPU(t *testing.T) {
 	const work = `echo "$CUDA_VISIBLE_DEVICES $CUDA_MPS_PINNED_DEVICE_MEM_LIMIT $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE ${CUDA_MPS_PIPE_DIRECTORY##*/}" > seen; while [ ! -e go ]; do sleep 0.02; done`
 	share := onGPU(shell("half", work), "GPU-a", 0, 500<<20)
 	share.Tasks[0].Task.Resources.Devices["gpu"] = offers.DeviceAsk{Count: 1, Share: 500}
-	share.Tasks[0].Holding.Devices["gpu"][0].Share = 500
+	share.Tasks[0].Holding.Devices.Of("gpu")[0].Share = 500
 	whole := onGPU(shell("whole", work), "GPU-b", 1, 2000<<20)
 	whole.Tasks[0].Task.Resources.Devices["gpu"] = offers.DeviceAsk{Count: 1}
-	whole.Tasks[0].Holding.Devices["gpu"][0].Share = offers.FullShare
+	whole.Tasks[0].Holding.Devices.Of("gpu")[0].Share = offers.FullShare
 	l.say(share)
 	l.say(onGPU(shell("part", work), "GPU-a", 0, 100<<20))
 	l.say(whole)

@@ -203,7 +203,7 @@ func TestRoomAndDevices(t *testing.T) {
 	gpu.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1}}
 	l.say(&wire.Launch{Term: 1, Tasks: []wire.LaunchTask{{Framework: "f1", Task: gpu, Holding: offers.Holding{
 		Amounts: gpu.Resources.Amounts, Ports: gpu.Resources.Ports,
-		Devices: map[string][]offers.Grant{"gpu": {{ID: "gpu-1", Index: 1, Memory: 1 << 30, Share: offers.FullShare}}},
+		Devices: offers.OneDevice("gpu", offers.Grant{ID: "gpu-1", Index: 1, Memory: 1 << 30, Share: offers.FullShare}),
 	}}}})
 	if env := await(t, filepath.Join(sandboxOf(dir, "gpu"), "sub", "env")); env != "gpu-1 1 31005 gpu f1 a1 y" {
 		t.Errorf("the task sees %q", env)

@@ -27,9 +27,9 @@ func nodesOf(total offers.Inventory, h offers.Holding, accelerators []string) li
 			n.Governed = append(n.Governed, path)
 		}
 	}
-	for class, grants := range h.Devices {
-		devices := total.Class(class)
-		for _, g := range grants {
+	for _, held := range h.Devices {
+		devices := total.Class(held.Class)
+		for _, g := range held.Grants {
 			at := slices.IndexFunc(devices, func(d offers.Device) bool { return d.ID == g.ID })
 			switch {
 			case at < 0:

@@ -34,7 +34,7 @@ func TestNodesOf(t *testing.T) {
 		"one that went away": {map[string][]offers.Grant{"gpu": {{ID: "z", Index: 7}}}, nil},
 	} {
 		want := limits.Nodes{Governed: governed, Allowed: c.allowed}
-		if got := nodesOf(total, offers.Holding{Devices: c.held}, here); !slices.Equal(got.Governed, want.Governed) || !slices.Equal(got.Allowed, want.Allowed) {
+		if got := nodesOf(total, offers.Holding{Devices: offers.DevicesOf(c.held)}, here); !slices.Equal(got.Governed, want.Governed) || !slices.Equal(got.Allowed, want.Allowed) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}

@@ -46,7 +46,7 @@ func (a *Agent) driverTier(f *discovery.Found) {
 // usesPart returns the part of the one GPU that a task shares. What runs in a
 // container does not reach the service.
 func (a *Agent) usesPart(l tasks.Launch) (mps.Use, bool) {
-	grants := l.Holding.Devices[gpuClass]
+	grants := l.Holding.Devices.Of(gpuClass)
 	if len(grants) != 1 || l.Task.Container != nil || l.Task.Resources.Devices[gpuClass].Whole() || !strings.HasPrefix(grants[0].ID, "GPU-") {
 		return mps.Use{}, false
 	}
@@ -87,7 +87,7 @@ func (a *Agent) unshare(ref offers.TaskRef) {
 // where it shares one.
 func (a *Agent) visible(env []string, l tasks.Launch) []string {
 	vars := map[string]string{}
-	if a.hidesGPUs && len(l.Holding.Devices[gpuClass]) == 0 {
+	if a.hidesGPUs && len(l.Holding.Devices.Of(gpuClass)) == 0 {
 		vars["CUDA_VISIBLE_DEVICES"], vars["NVIDIA_VISIBLE_DEVICES"] = "", "void"
 	}
 	if u, shares := a.usesPart(l); shares && a.sharing != nil {

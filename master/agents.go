@@ -56,13 +56,7 @@ func (p *picture) room(a *state.Agent) match.AgentView {
 
 // plus returns both holdings in one.
 func plus(a, b offers.Holding) offers.Holding {
-	out := offers.Holding{Amounts: a.Amounts.Plus(b.Amounts), Ports: a.Ports.Plus(b.Ports), Devices: map[string][]offers.Grant{}}
-	for _, h := range []offers.Holding{a, b} {
-		for class, grants := range h.Devices {
-			out.Devices[class] = append(out.Devices[class], grants...)
-		}
-	}
-	return out
+	return offers.Holding{Amounts: a.Amounts.Plus(b.Amounts), Ports: a.Ports.Plus(b.Ports), Devices: a.Devices.Plus(b.Devices)}
 }
 
 func (a *api) listAgents(r *http.Request, p *picture) (any, error) {

@@ -31,12 +31,12 @@ func showTotal(v offers.Inventory) shown.Amounts {
 func showHolding(h offers.Holding) shown.Amounts {
 	out := show(h.Amounts)
 	out.Ports = h.Ports
-	for class, grants := range h.Devices {
+	for _, held := range h.Devices {
 		devices := map[int]bool{}
-		for _, g := range grants {
+		for _, g := range held.Grants {
 			devices[g.Index] = true
 		}
-		addClass(&out, class, len(devices), h.DeviceBytes(class))
+		addClass(&out, held.Class, len(devices), h.DeviceBytes(held.Class))
 	}
 	return out
 }

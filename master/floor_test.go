@@ -117,7 +117,7 @@ func TestFloorIsWhatEventsAddUpTo(t *testing.T) {
 						Spec:    offers.Task{ID: offers.TaskID(fmt.Sprint("n", n)), Command: &offers.Command{Shell: "true"}},
 						Holding: offers.Holding{Amounts: offers.Amounts{int64(random.IntN(300)), gib, 0, 0}}}
 					if random.IntN(2) == 0 {
-						task.Holding.Devices = map[string][]offers.Grant{"gpu": {{ID: "g1", Index: 1, Memory: int64(random.IntN(1000)), Share: 10}}}
+						task.Holding.Devices = offers.OneDevice("gpu", offers.Grant{ID: "g1", Index: 1, Memory: int64(random.IntN(1000)), Share: 10})
 					}
 					s.commit(state.Command{Launch: &state.Launch{Task: task}})
 					alive = append(alive, task.Ref())

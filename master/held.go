@@ -29,7 +29,7 @@ func (a *api) tellHeld(ctx context.Context) time.Duration {
 	}
 	list := make([]shown.HeldSpace, 0, len(held))
 	for _, id := range slices.Sorted(maps.Keys(held)) {
-		list = append(list, shown.HeldSpace{ID: id, Room: events.Room(held[id].Amounts), Devices: held[id].Devices})
+		list = append(list, shown.HeldSpace{ID: id, Room: events.Room(held[id].Amounts), Devices: held[id].Devices.Map()})
 	}
 	text, err := json.Marshal(shown.Held{Agents: list})
 	if err != nil {

@@ -170,7 +170,7 @@ func newPicture(t testing.TB) *picture {
 	launch := func(f *state.Framework, a *state.Agent, id offers.TaskID, devices map[string][]offers.Grant) {
 		task := state.Task{Framework: f.ID, Agent: a.ID, Role: f.Role, Created: dawn.Add(time.Minute),
 			Spec:    offers.Task{ID: id, Name: "n-" + string(id), Command: &offers.Command{Shell: "true"}, Resources: offers.Resources{Amounts: offers.Amounts{1500, gib, 0, 0}}},
-			Holding: offers.Holding{Amounts: offers.Amounts{1500, gib, 0, 0}, Devices: devices}}
+			Holding: offers.Holding{Amounts: offers.Amounts{1500, gib, 0, 0}, Devices: offers.DevicesOf(devices)}}
 		if devices != nil {
 			task.Spec.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1, Memory: 10 * gib, Share: 500}}
 		}
@@ -188,7 +188,7 @@ func newPicture(t testing.TB) *picture {
 
 	held := offers.Holding{Amounts: offers.Amounts{500, gib, 0, 0}}
 	room := offers.NewRoom(near.Total)
-	used := offers.Holding{Amounts: offers.Amounts{1500, gib, 0, 0}, Devices: grant}
+	used := offers.Holding{Amounts: offers.Amounts{1500, gib, 0, 0}, Devices: offers.DevicesOf(grant)}
 	room.Claim(used)
 	room.Claim(held)
 	return &picture{

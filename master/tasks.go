@@ -24,7 +24,7 @@ func (p *picture) showTask(t *state.Task) *shown.Task {
 		Labels: t.Spec.Labels, Killed: t.Kill != nil && t.End == nil, Created: moment(t.Created), Started: moment(status.Started),
 	}
 	if out.Devices == nil {
-		out.Devices = t.Holding.Devices
+		out.Devices = t.Holding.Devices.Map()
 	}
 	if out.Devices == nil {
 		out.Devices = map[string][]offers.Grant{}

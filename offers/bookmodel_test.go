@@ -142,11 +142,8 @@ func (m *market) launch(t *rapid.T, from []*offers.Offer) {
 	for _, o := range from {
 		all.Amounts = all.Amounts.Plus(o.Held.Amounts)
 		all.Ports = all.Ports.Plus(o.Held.Ports)
-		for class, grants := range o.Held.Devices {
-			if all.Devices == nil {
-				all.Devices = map[string][]offers.Grant{}
-			}
-			all.Devices[class] = append(all.Devices[class], grants...)
+		for _, held := range o.Held.Devices {
+			all.Devices = all.Devices.With(held.Class, held.Grants...)
 		}
 	}
 	h, short := offers.Inside(m.totals[agent], all).Plan(drawAsk(t), always(drawPolicy(t)))

@@ -37,7 +37,7 @@ func Example() {
 	}
 	book := offers.NewBook(3)
 	offer := book.Issue(&offers.Offer{Framework: "f1", Demand: demand.ID, Agent: "a1", Units: 1, Unit: demand.Resources, Held: held, Expires: time.Now().Add(2 * time.Minute)})
-	fmt.Println("offer", offer.ID, "of", held.Devices["gpu"][0].ID)
+	fmt.Println("offer", offer.ID, "of", held.Devices.Of("gpu")[0].ID)
 
 	// The framework accepts it with a task; that uses it up.
 	if _, err := book.Consume("f1", []offers.OfferID{offer.ID}); err != nil {

@@ -92,7 +92,7 @@ func TestMillionSteps(t *testing.T) {
 	var held []offers.Holding
 	var used, shares [n]int64
 	count := func(h offers.Holding, sign int64) {
-		for _, g := range h.Devices["gpu"] {
+		for _, g := range h.Devices.Of("gpu") {
 			used[g.Index] += sign * g.Memory
 			shares[g.Index] += sign * g.Share
 		}
@@ -147,7 +147,7 @@ func TestMillionSteps(t *testing.T) {
 func TestWithhold(t *testing.T) {
 	class := offers.DeviceClass{Name: "gpu", Devices: []offers.Device{{ID: "g0", Capacity: 10}, {ID: "g1", Capacity: 10}}}
 	room := offers.NewRoom(offers.Inventory{Classes: []offers.DeviceClass{class}})
-	half := offers.Holding{Devices: map[string][]offers.Grant{"gpu": {{ID: "g0", Index: 0, Memory: 4}}}}
+	half := offers.Holding{Devices: offers.OneDevice("gpu", offers.Grant{ID: "g0", Index: 0, Memory: 4})}
 	if err := room.Take(half); err != nil {
 		t.Fatal(err)
 	}
@@ -158,10 +158,10 @@ func TestWithhold(t *testing.T) {
 	if c.LargestSlice() != 7 || c.Idle() != 0 || c.Fits(offers.DeviceAsk{Count: 1, Memory: 8}) || !c.Fits(offers.DeviceAsk{Count: 1, Memory: 7}) {
 		t.Errorf("largest slice %d, idle %d", c.LargestSlice(), c.Idle())
 	}
-	if rest := room.Rest().Devices["gpu"]; len(rest) != 1 || rest[0].Index != 1 || rest[0].Memory != 7 {
+	if rest := room.Rest().Devices.Of("gpu"); len(rest) != 1 || rest[0].Index != 1 || rest[0].Memory != 7 {
 		t.Errorf("the rest is %+v", rest)
 	}
-	if !room.Overdrawn(half) || room.Overdrawn(offers.Holding{Devices: map[string][]offers.Grant{"gpu": {{ID: "g1", Index: 1, Memory: 7}}}}) {
+	if !room.Overdrawn(half) || room.Overdrawn(offers.Holding{Devices: offers.OneDevice("gpu", offers.Grant{ID: "g1", Index: 1, Memory: 7})}) {
 		t.Error("the holding on the first device alone is overdrawn")
 	}
 	clone := room.Clone()

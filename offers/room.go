@@ -80,9 +80,9 @@ func validClass(name string) error {
 
 // Holding is an exact claim on one agent, by an offer or by a task.
 type Holding struct {
-	Amounts Amounts            `json:"amounts"`
-	Ports   Ports              `json:"ports,omitempty"`
-	Devices map[string][]Grant `json:"devices,omitempty"` // by class
+	Amounts Amounts `json:"amounts"`
+	Ports   Ports   `json:"ports,omitempty"`
+	Devices Devices `json:"devices,omitempty" cbor:"devices,omitzero"`
 }
 
 // Zero reports whether the holding claims nothing.
@@ -93,7 +93,7 @@ func (h Holding) Zero() bool {
 // DeviceBytes returns the bytes held of a class.
 func (h Holding) DeviceBytes(class string) int64 {
 	var sum int64
-	for _, g := range h.Devices[class] {
+	for _, g := range h.Devices.Of(class) {
 		sum += g.Memory
 	}
 	return sum
@@ -133,7 +133,7 @@ func Inside(total Inventory, h Holding) *Room {
 			c.Used[d], c.Shares[d] = c.Devices[d].Capacity, FullShare
 			c.mark(d)
 		}
-		c.take(h.Devices[c.Name], -1)
+		c.take(h.Devices.Of(c.Name), -1)
 	}
 	return r
 }
@@ -260,10 +260,7 @@ func (r *Room) Plan(ask Resources, policy func(class string) Policy) (h Holding,
 		if !ok {
 			return Holding{}, KindOf(name, want)
 		}
-		if h.Devices == nil {
-			h.Devices = make(map[string][]Grant, len(ask.Devices))
-		}
-		h.Devices[name] = grants
+		h.Devices = h.Devices.With(name, grants...)
 	}
 	return h, ""
 }
@@ -278,15 +275,16 @@ func (r *Room) Rest() Holding {
 	}
 	for i := range r.classes {
 		c := &r.classes[i]
+		var grants []Grant
 		for d, dev := range c.Devices {
 			free, share := c.Free(d), max(0, FullShare-c.Shares[d])
 			if free <= 0 {
 				continue
 			}
-			if h.Devices == nil {
-				h.Devices = map[string][]Grant{}
-			}
-			h.Devices[c.Name] = append(h.Devices[c.Name], Grant{ID: dev.ID, Index: d, Memory: free, Share: share})
+			grants = append(grants, Grant{ID: dev.ID, Index: d, Memory: free, Share: share})
+		}
+		if len(grants) > 0 {
+			h.Devices = append(h.Devices, ClassGrants{c.Name, grants})
 		}
 	}
 	return h
@@ -312,12 +310,12 @@ func (r *Room) Withhold(class string, away []int64) bool {
 // Overdrawn reports whether h holds part of a device of which more is held and
 // withheld than there is.
 func (r *Room) Overdrawn(h Holding) bool {
-	for name, grants := range h.Devices {
-		c := r.Class(name)
+	for _, held := range h.Devices {
+		c := r.Class(held.Class)
 		if c == nil {
 			continue
 		}
-		for _, g := range grants {
+		for _, g := range held.Grants {
 			if i := c.Position(g); i >= 0 && c.overdrawn(i) {
 				return true
 			}
@@ -346,26 +344,11 @@ func (r *Room) Take(h Holding) error {
 }
 
 // lacks returns a class of which not all that is granted is there and free, or
-// "". It goes by the agent's classes, of which there are fewer than a map costs to
-// go through.
-func (r *Room) lacks(devices map[string][]Grant) string {
-	known := 0
-	for i := range r.classes {
-		c := &r.classes[i]
-		if len(devices) == known {
-			return ""
-		}
-		grants, asked := devices[c.Name]
-		if !asked {
-			continue
-		}
-		if known++; !c.holds(grants) {
-			return c.Name
-		}
-	}
-	for class := range devices {
-		if known < len(devices) && r.Class(class) == nil {
-			return class
+// "".
+func (r *Room) lacks(devices Devices) string {
+	for i := range devices {
+		if c := r.Class(devices[i].Class); c == nil || !c.holds(devices[i].Grants) {
+			return devices[i].Class
 		}
 	}
 	return ""
@@ -397,11 +380,9 @@ func (r *Room) move(h Holding, sign int64) {
 	} else {
 		r.ports = r.ports.Minus(h.Ports)
 	}
-	if len(h.Devices) == 0 {
-		return
-	}
-	for i := range r.classes {
-		c := &r.classes[i]
-		c.take(h.Devices[c.Name], sign)
+	for i := range h.Devices {
+		if c := r.Class(h.Devices[i].Class); c != nil {
+			c.take(h.Devices[i].Grants, sign)
+		}
 	}
 }

@@ -29,10 +29,10 @@ func testInventory() offers.Inventory {
 
 func TestRoomTakeRefuses(t *testing.T) {
 	grant := func(id string, index int, memory, share int64) offers.Holding {
-		return offers.Holding{Devices: map[string][]offers.Grant{"gpu": {{ID: id, Index: index, Memory: memory, Share: share}}}}
+		return offers.Holding{Devices: offers.OneDevice("gpu", offers.Grant{ID: id, Index: index, Memory: memory, Share: share})}
 	}
 	twice := grant("g0", 0, 13, 0)
-	twice.Devices["gpu"] = append(twice.Devices["gpu"], offers.Grant{ID: "g0", Memory: 12})
+	twice.Devices = twice.Devices.With("gpu", offers.Grant{ID: "g0", Memory: 12})
 	room := offers.NewRoom(testInventory())
 	before := room.Rest()
 	for _, row := range []struct {
@@ -42,7 +42,7 @@ func TestRoomTakeRefuses(t *testing.T) {
 		{offers.Holding{Amounts: offers.Amounts{16001}}, "cpus"},
 		{offers.Holding{Amounts: offers.Amounts{0, -1}}, "mem"},
 		{offers.Holding{Ports: offers.MakePorts(offers.PortRange{First: 115, Last: 116})}, "ports"},
-		{offers.Holding{Devices: map[string][]offers.Grant{"tpu": {{ID: "t0"}}}}, "tpu"},
+		{offers.Holding{Devices: offers.OneDevice("tpu", offers.Grant{ID: "t0"})}, "tpu"},
 		{grant("g0", 0, 25, 0), "gpu"},
 		{grant("g0", 0, 1, 1001), "gpu"},
 		{grant("g1", 0, 1, 0), "gpu"},
@@ -87,10 +87,10 @@ func TestClaimPastTheInventory(t *testing.T) {
 	held := offers.Holding{
 		Amounts: offers.Amounts{20000, 8},
 		Ports:   offers.MakePorts(offers.PortRange{First: 115, Last: 120}),
-		Devices: map[string][]offers.Grant{
+		Devices: offers.DevicesOf(map[string][]offers.Grant{
 			"gpu": {{ID: "g3", Index: 0, Memory: 500, Share: 1200}, {ID: "lost", Index: 1, Memory: 24}}, // moved; no longer there
 			"tpu": {{ID: "t0", Memory: 1}},
-		},
+		}),
 	}
 	room.Claim(held)
 	if got := room.Short(offers.Resources{Amounts: offers.Amounts{1}}); got != "cpus" {
@@ -100,7 +100,7 @@ func TestClaimPastTheInventory(t *testing.T) {
 		t.Errorf("short of %q, want nothing", got)
 	}
 	rest := room.Rest()
-	if rest.Amounts != (offers.Amounts{0, 56, 100, 10}) || len(rest.Ports.Each()) != 15 || len(rest.Devices["gpu"]) != 3 {
+	if rest.Amounts != (offers.Amounts{0, 56, 100, 10}) || len(rest.Ports.Each()) != 15 || len(rest.Devices.Of("gpu")) != 3 {
 		t.Errorf("%+v is free", rest)
 	}
 	if _, unit, err := room.Class("gpu").Packed(); err != nil {
@@ -118,7 +118,7 @@ func TestInside(t *testing.T) {
 	h := offers.Holding{
 		Amounts: offers.Amounts{2000, 8},
 		Ports:   offers.MakePorts(offers.PortRange{First: 100, Last: 101}),
-		Devices: map[string][]offers.Grant{"gpu": {{ID: "g1", Index: 1, Memory: 10, Share: 400}, {ID: "g2", Index: 2, Memory: 24, Share: 1000}}},
+		Devices: offers.DevicesOf(map[string][]offers.Grant{"gpu": {{ID: "g1", Index: 1, Memory: 10, Share: 400}, {ID: "g2", Index: 2, Memory: 24, Share: 1000}}}),
 	}
 	gpu := func(a offers.DeviceAsk) offers.Resources {
 		return offers.Resources{Devices: map[string]offers.DeviceAsk{"gpu": a}}
@@ -154,7 +154,7 @@ func TestInside(t *testing.T) {
 // A device whose compute is all given away still has memory to offer.
 func TestRestOfASharedDevice(t *testing.T) {
 	room := offers.NewRoom(testInventory())
-	taken := offers.Holding{Devices: map[string][]offers.Grant{"npu": {{ID: "n0", Memory: 3, Share: offers.FullShare}}}}
+	taken := offers.Holding{Devices: offers.OneDevice("npu", offers.Grant{ID: "n0", Memory: 3, Share: offers.FullShare})}
 	if err := room.Take(taken); err != nil {
 		t.Fatal(err)
 	}
@@ -171,12 +171,12 @@ func TestHolding(t *testing.T) {
 	if !(offers.Holding{}).Zero() || (offers.Holding{Amounts: offers.Amounts{0, 0, 0, 1}}).Zero() {
 		t.Error("Zero is wrong")
 	}
-	h := offers.Holding{Devices: map[string][]offers.Grant{"gpu": {{Memory: 3}, {Memory: 4}}}}
+	h := offers.Holding{Devices: offers.DevicesOf(map[string][]offers.Grant{"gpu": {{Memory: 3}, {Memory: 4}}})}
 	if h.DeviceBytes("gpu") != 7 || h.DeviceBytes("npu") != 0 || h.Zero() {
 		t.Errorf("%+v: %d bytes", h, h.DeviceBytes("gpu"))
 	}
 	full := offers.NewRoom(testInventory()).Rest()
-	full.Devices["gpu"][0].Share = 125
+	full.Devices.Of("gpu")[0].Share = 125
 	out, err := json.Marshal(full)
 	var back offers.Holding
 	if err := json.Unmarshal(out, &back); err != nil || !reflect.DeepEqual(full, back) {

@@ -38,7 +38,7 @@ func (m *modelRoom) sums() (a offers.Amounts, ports portMap, devices map[[2]stri
 		for _, n := range h.Ports.Each() {
 			ports[n] = true
 		}
-		for class, grants := range h.Devices {
+		for class, grants := range h.Devices.Map() {
 			for _, g := range grants {
 				d := devices[[2]string{class, g.ID}]
 				devices[[2]string{class, g.ID}] = [2]int64{d[0] + g.Memory, d[1] + g.Share}
@@ -186,13 +186,13 @@ func (m *modelRoom) checkPlan(t rapid.TB, ask offers.Resources, policy offers.Po
 	m.checkAnyPorts(t, ask.AnyPorts, h.Ports)
 	for class, a := range ask.Devices {
 		devices, want := m.total.Class(class), m.bind(class, a, policy)
-		if len(h.Devices[class]) != a.Count {
-			t.Fatalf("%+v of %s is planned as %+v", a, class, h.Devices[class])
+		if len(h.Devices.Of(class)) != a.Count {
+			t.Fatalf("%+v of %s is planned as %+v", a, class, h.Devices.Of(class))
 		}
 		var bytes int64
-		for n, g := range h.Devices[class] {
+		for n, g := range h.Devices.Of(class) {
 			if g.Index != want[n] || g.ID != devices[g.Index].ID {
-				t.Fatalf("%s of %+v by %q: bound %+v, want the devices %v", class, a, policy, h.Devices[class], want)
+				t.Fatalf("%s of %+v by %q: bound %+v, want the devices %v", class, a, policy, h.Devices.Of(class), want)
 			}
 			if a.Whole() && (g.Memory != devices[g.Index].Capacity || g.Share != offers.FullShare) {
 				t.Fatalf("a whole device is bound as %+v", g)
@@ -399,7 +399,7 @@ func (m *modelRoom) free(h offers.Holding) bool {
 			return false
 		}
 	}
-	for class, grants := range h.Devices {
+	for class, grants := range h.Devices.Map() {
 		for _, g := range grants {
 			now, u := m.total.Class(class), devices[[2]string{class, g.ID}]
 			if g.Index >= len(now) || now[g.Index].ID != g.ID || u[0] > now[g.Index].Capacity || u[1] > offers.FullShare {

@@ -28,7 +28,7 @@ func example(n int) tasks.Known {
 				Task: offers.Task{ID: offers.TaskID(fmt.Sprintf("t%03d", n)), Command: &offers.Command{Argv: []string{"true"}, Env: map[string]string{"A": "b"}}, KillGrace: offers.Duration(time.Second)},
 				Holding: offers.Holding{
 					Amounts: offers.Amounts{1500, 1 << 30}, Ports: offers.MakePorts(offers.PortRange{First: 31000, Last: 31001}),
-					Devices: map[string][]offers.Grant{"gpu": {{ID: "gpu-0", Index: 0, Memory: 5, Share: 500}}},
+					Devices: offers.OneDevice("gpu", offers.Grant{ID: "gpu-0", Index: 0, Memory: 5, Share: 500}),
 				},
 			},
 		},

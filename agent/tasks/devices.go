@@ -138,9 +138,9 @@ func (m *Machine) tellDevices(t *task, now time.Time) {
 // ailing says which of a task's devices are unwell or not there, and why.
 func (m *Machine) ailing(t *task) string {
 	var all []string
-	for _, class := range slices.Sorted(maps.Keys(t.Holding.Devices)) {
-		devices := m.config.Total.Class(class)
-		for _, g := range t.Holding.Devices[class] {
+	for _, held := range t.Holding.Devices {
+		class, devices := held.Class, m.config.Total.Class(held.Class)
+		for _, g := range held.Grants {
 			why, unwell := m.unwell[class][g.ID]
 			if !unwell && !slices.ContainsFunc(devices, func(d offers.Device) bool { return d.ID == g.ID }) {
 				why, unwell = "it is not there any more", true

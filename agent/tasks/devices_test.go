@@ -15,7 +15,7 @@ func onGPU(t *testing.T, m *Machine, id offers.TaskID, device int) {
 	ids := []string{"gpu-0", "gpu-1"}
 	err := m.Launch(&wire.Launch{Term: 5, Tasks: []wire.LaunchTask{{Framework: "f", Task: offers.Task{
 		ID: id, Resources: offers.Resources{Devices: map[string]offers.DeviceAsk{"gpu": {Count: 1, Memory: 30}}}, Command: &offers.Command{Shell: "x"},
-	}, Holding: offers.Holding{Devices: map[string][]offers.Grant{"gpu": {{ID: ids[device], Index: device, Memory: 30}}}}}}}, at(0))
+	}, Holding: offers.Holding{Devices: offers.OneDevice("gpu", offers.Grant{ID: ids[device], Index: device, Memory: 30})}}}}, at(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestUnwellDevice(t *testing.T) {
 		t.Errorf("the usage is %+v, %v", usage, err)
 	}
 	onGPU(t, m, "third", 0) // what the master counted on is gone: the other one is bound
-	if p := m.tasks[name("third")].Holding.Devices["gpu"][0]; p.ID != "gpu-1" || p.Memory != 30 {
+	if p := m.tasks[name("third")].Holding.Devices.Of("gpu")[0]; p.ID != "gpu-1" || p.Memory != 30 {
 		t.Errorf("bound %+v", p)
 	}
 	m.Ready()

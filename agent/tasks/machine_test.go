@@ -431,12 +431,12 @@ func TestOrdersOfAnOldTerm(t *testing.T) {
 // TestBinding holds what the machine binds against what was asked: the
 // master's choice where it is free and fits the task, the agent's otherwise.
 func TestBinding(t *testing.T) {
-	grant := func(id string, index int, memory int64) map[string][]offers.Grant {
-		return map[string][]offers.Grant{"gpu": {{ID: id, Index: index, Memory: memory}}}
+	grant := func(id string, index int, memory int64) offers.Devices {
+		return offers.OneDevice("gpu", offers.Grant{ID: id, Index: index, Memory: memory})
 	}
 	m := fresh(t)
 	for i, c := range []struct {
-		offered map[string][]offers.Grant
+		offered offers.Devices
 		policy  offers.Policy
 		want    int
 	}{
@@ -454,7 +454,7 @@ func TestBinding(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := m.Ready()
-		if len(r.Start) != 1 || r.Start[0].Holding.Devices["gpu"][0].Index != c.want || r.Start[0].Holding.Devices["gpu"][0].Memory != 30 {
+		if len(r.Start) != 1 || r.Start[0].Holding.Devices.Of("gpu")[0].Index != c.want || r.Start[0].Holding.Devices.Of("gpu")[0].Memory != 30 {
 			t.Errorf("case %d: %s %+v", i, tell(r), r.Start)
 		}
 	}

@@ -224,7 +224,7 @@ func (m *Machine) matches(ask offers.Resources, h offers.Holding) bool {
 		return false
 	}
 	for class, want := range ask.Devices {
-		grants, devices := h.Devices[class], m.config.Total.Class(class)
+		grants, devices := h.Devices.Of(class), m.config.Total.Class(class)
 		if len(grants) != want.Count {
 			return false
 		}

@@ -40,7 +40,7 @@ func (m *Machine) Measured(used map[offers.TaskRef]map[DeviceName]int64, now tim
 func (t *task) overuse(used map[DeviceName]int64) string {
 	for _, name := range slices.SortedFunc(maps.Keys(used), compareNames) {
 		var given int64
-		for _, g := range t.Holding.Devices[name.Class] {
+		for _, g := range t.Holding.Devices.Of(name.Class) {
 			if g.ID == name.ID {
 				given += g.Memory
 			}

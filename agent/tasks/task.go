@@ -136,7 +136,7 @@ func (t *task) status(r Report, agent offers.AgentID, host string) wire.TaskStat
 		ExitCode: r.ExitCode, Signal: r.Signal, Healthy: r.Healthy, Address: host, Started: t.Started, Time: r.Time,
 	}}
 	if r.State != offers.Dropped && r.State != offers.Rejected {
-		s.Devices = t.Holding.Devices
+		s.Devices = t.Holding.Devices.Map()
 	}
 	return s
 }

@@ -59,7 +59,7 @@ func (d *deriving) command(c *state.Command, r *state.Result) {
 	case c.Launch != nil:
 		t := r.Value.(*state.Task)
 		e := ofTask(TaskLaunched, t)
-		e.Time, e.State, e.Name, e.Devices = t.Created, string(offers.Staging), t.Spec.Name, t.Holding.Devices
+		e.Time, e.State, e.Name, e.Devices = t.Created, string(offers.Staging), t.Spec.Name, t.Holding.Devices.Map()
 		d.add(e)
 	case c.EndTask != nil:
 		d.ended(r.Ended)
@@ -100,7 +100,7 @@ func (d *deriving) ended(tasks []*state.Task) {
 	for _, t := range tasks {
 		e := ofTask(TaskEnded, t)
 		e.Time, e.State, e.Reason, e.Message = t.End.Time, string(t.End.State), t.End.Reason, clip(t.End.Message)
-		e.ExitCode, e.Signal, e.Devices = t.End.ExitCode, t.End.Signal, t.Holding.Devices
+		e.ExitCode, e.Signal, e.Devices = t.End.ExitCode, t.End.Signal, t.Holding.Devices.Map()
 		d.add(e)
 	}
 }

@@ -74,7 +74,7 @@ func told(unwell map[int]string, devices int) map[int]string {
 }
 
 // bound takes the devices that an agent says it has bound for a task.
-func (c *Core) bound(ref offers.TaskRef, devices map[string][]offers.Grant) {
+func (c *Core) bound(ref offers.TaskRef, devices offers.Devices) {
 	if c.match.Rebound(ref, devices) {
 		c.note("an agent bound other devices than it was counted on", "task", ref.String())
 	}

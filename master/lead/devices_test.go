@@ -40,7 +40,7 @@ func (a *author) gpus(count string) (o wire.Offer, ids string) {
 	}
 	held := a.l.Observe().Match.Offers
 	for _, offer := range held {
-		for _, g := range offer.Held.Devices["gpu"] {
+		for _, g := range offer.Held.Devices.Of("gpu") {
 			ids += g.ID + " "
 		}
 	}
@@ -67,7 +67,7 @@ func TestUnwellDeviceIsNotOffered(t *testing.T) {
 	h.say(used("0x0000", 0, nil))
 	back := 0
 	for _, o := range l.Observe().Match.Offers {
-		back += len(o.Held.Devices["gpu"])
+		back += len(o.Held.Devices.Of("gpu"))
 	}
 	if back != 2 {
 		t.Errorf("%d are offered, want both that are back", back)
@@ -88,7 +88,7 @@ func TestAgentBindsOtherwise(t *testing.T) {
 	o, _ := a.gpus("1")
 	a.say(&wire.Accept{OfferIDs: []offers.OfferID{o.ID}, Tasks: []json.RawMessage{[]byte(`{"id":"t","resources":{"devices":{"gpu":{"count":1}}},"command":{"shell":"x"}}`)}})
 	launch := only[*wire.Launch](h.listener)
-	if got := launch.Tasks[0].Holding.Devices["gpu"]; len(got) != 1 || got[0].ID != "g0" {
+	if got := launch.Tasks[0].Holding.Devices.Of("gpu"); len(got) != 1 || got[0].ID != "g0" {
 		t.Fatalf("counted on %+v", got)
 	}
 	bound := map[string][]offers.Grant{"gpu": {{ID: "g1", Index: 1, Memory: 100, Share: offers.FullShare}}}
@@ -104,7 +104,7 @@ func TestAgentBindsOtherwise(t *testing.T) {
 		t.Error("no mismatch is counted")
 	}
 	l.succeed()
-	l.gpuHost(h.self.ID, used("0x6400", 0, nil), wire.AgentTask{TaskRef: a.ref("t"), State: offers.Running, Holding: offers.Holding{Devices: bound}})
+	l.gpuHost(h.self.ID, used("0x6400", 0, nil), wire.AgentTask{TaskRef: a.ref("t"), State: offers.Running, Holding: offers.Holding{Devices: offers.DevicesOf(bound)}})
 	a = l.author(a.id)
 	if _, ids := a.gpus("2"); ids != "g0" {
 		t.Errorf("the next leader offers %q, want the device that is free", ids)
@@ -121,7 +121,7 @@ func TestDevicesOfAnotherLaunch(t *testing.T) {
 	l.succeed()
 	bound := map[string][]offers.Grant{"gpu": {{ID: "g1", Index: 1, Memory: 100, Share: offers.FullShare}}}
 	l.gpuHost(h.self.ID, used("0x0000", 0, nil), wire.AgentTask{
-		TaskRef: a.ref("t"), LaunchID: "another", State: offers.Running, Holding: offers.Holding{Devices: bound},
+		TaskRef: a.ref("t"), LaunchID: "another", State: offers.Running, Holding: offers.Holding{Devices: offers.DevicesOf(bound)},
 	})
 	a = l.author(a.id)
 	if _, ids := a.gpus("2"); ids != "g1" {

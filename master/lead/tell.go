@@ -86,7 +86,7 @@ func (c *Core) ofOffer(what events.Type, o *offers.Offer) events.Event {
 	room := events.Room(o.Held.Amounts)
 	e := events.Event{
 		Type: what, Time: c.wall(), Offer: o.ID, Demand: o.Demand, Framework: o.Framework, Agent: o.Agent,
-		Resources: &room, Devices: o.Held.Devices,
+		Resources: &room, Devices: o.Held.Devices.Map(),
 	}
 	if f := c.state().Framework(o.Framework); f != nil {
 		e.Role = f.Role

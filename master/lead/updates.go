@@ -38,7 +38,7 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 	case status.State == offers.Killing && t.End == nil && t.Kill == nil:
 		c.killing(t, status)
 	case !status.State.Terminal() || t.End != nil:
-		c.bound(ref, status.Devices)
+		c.bound(ref, offers.DevicesOf(status.Devices))
 		c.update(ref, status, true)
 	default:
 		c.Commit(state.Command{EndTask: &state.EndTask{Ref: ref, Status: status}}, func(state.Result) {

@@ -157,10 +157,7 @@ func (c *Copy) put(in *farAgent) error {
 		for d := range of {
 			grants[d] = offers.Grant{ID: of[d].ID, Index: d, Memory: use.Used[d], Share: use.Shares[d]}
 		}
-		if h.Devices == nil {
-			h.Devices = map[string][]offers.Grant{}
-		}
-		h.Devices[classes[i].Name] = grants
+		h.Devices = append(h.Devices, offers.ClassGrants{Class: classes[i].Name, Grants: grants})
 		away := use.Away
 		if away == nil {
 			away = make([]int64, len(of))

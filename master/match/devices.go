@@ -2,7 +2,6 @@ package match
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -43,7 +42,7 @@ func (m *Matcher) TaskHeard(ref offers.TaskRef) {
 // Rebound takes the devices that an agent has bound for a task and reports
 // whether they are others than it was counted on. What names other amounts or
 // devices than the agent can have given is passed over.
-func (m *Matcher) Rebound(ref offers.TaskRef, devices map[string][]offers.Grant) bool {
+func (m *Matcher) Rebound(ref offers.TaskRef, devices offers.Devices) bool {
 	t := m.tasks[ref]
 	switch {
 	case t == nil || len(devices) == 0:
@@ -101,7 +100,7 @@ func (m *Matcher) replan(a *agent) {
 }
 
 // rebind counts a task on other devices.
-func (m *Matcher) rebind(t *task, devices map[string][]offers.Grant) {
+func (m *Matcher) rebind(t *task, devices offers.Devices) {
 	held := t.holding()
 	m.charge(t.of.Framework, t.agent, &held, -1, false)
 	t.agent.room.Give(held)
@@ -133,9 +132,9 @@ func (m *Matcher) LargestDevice(class string) int64 {
 
 // sameGrants reports whether both name the same devices, wherever they stand
 // in their class.
-func sameGrants(a, b map[string][]offers.Grant) bool {
-	return maps.EqualFunc(a, b, func(a, b []offers.Grant) bool {
-		return slices.EqualFunc(a, b, func(a, b offers.Grant) bool {
+func sameGrants(a, b offers.Devices) bool {
+	return slices.EqualFunc(a, b, func(a, b offers.ClassGrants) bool {
+		return a.Class == b.Class && slices.EqualFunc(a.Grants, b.Grants, func(a, b offers.Grant) bool {
 			return a.ID == b.ID && a.Memory == b.Memory && a.Share == b.Share
 		})
 	})
@@ -143,17 +142,17 @@ func sameGrants(a, b map[string][]offers.Grant) bool {
 
 // bindable reports whether an agent can have bound these devices for a task:
 // they are its own, as many and of the same classes as were counted.
-func bindable(t *task, devices map[string][]offers.Grant) bool {
+func bindable(t *task, devices offers.Devices) bool {
 	total := t.agent.room.Total()
 	if len(devices) != len(t.bound) {
 		return false
 	}
-	for class, grants := range devices {
-		own := total.Class(class)
-		if len(grants) != len(t.bound[class]) {
+	for i, held := range devices {
+		own := total.Class(held.Class)
+		if held.Class != t.bound[i].Class || len(held.Grants) != len(t.bound[i].Grants) {
 			return false
 		}
-		for _, g := range grants {
+		for _, g := range held.Grants {
 			if g.Index >= len(own) || own[g.Index].ID != g.ID || g.Memory > own[g.Index].Capacity || g.Share > offers.FullShare {
 				return false
 			}
@@ -204,7 +203,7 @@ func (a *agent) heard(c *offers.ClassRoom) []int64 {
 		if !t.heard {
 			continue
 		}
-		for _, g := range t.bound[c.Name] {
+		for _, g := range t.bound.Of(c.Name) {
 			if i := c.Position(g); i >= 0 {
 				held[i] += g.Memory
 			}

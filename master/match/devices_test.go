@@ -27,11 +27,11 @@ func TestUnwellDeviceLeavesTheRings(t *testing.T) {
 	}
 	b.DevicesReported(b.ids["a1"], use(0, 0, map[int]string{1: "XID 79"}))
 	r := b.Ready(b.now)
-	if len(r.Rescinds) != 1 || r.Rescinds[0].Reason != "devices_changed" || len(r.Offers) != 1 || r.Offers[0].Units != 1 || r.Offers[0].Held.Devices["gpu"][0].ID != "g0" {
+	if len(r.Rescinds) != 1 || r.Rescinds[0].Reason != "devices_changed" || len(r.Offers) != 1 || r.Offers[0].Units != 1 || r.Offers[0].Held.Devices.Of("gpu")[0].ID != "g0" {
 		t.Fatalf("rescinded %+v, offered %+v; want the well device alone", r.Rescinds, r.Offers)
 	}
 	b.DevicesReported(b.ids["a1"], use(0, 0, nil))
-	if list := b.offered(); len(list) != 1 || list[0].Held.Devices["gpu"][0].ID != "g1" {
+	if list := b.offered(); len(list) != 1 || list[0].Held.Devices.Of("gpu")[0].ID != "g1" {
 		t.Fatalf("offered %+v, want the device that is back", list)
 	}
 	if n := b.View().Counters.Mismatches; n != 0 {
@@ -93,26 +93,26 @@ func TestReboundMovesWhatIsOnItsWay(t *testing.T) {
 		b.launch(b.offered()[0], map[string]string{fmt.Sprintf("t%d", i): ask})
 	}
 	b.demand(f, `{"id":"d","count":1,"resources":{"devices":{"gpu":{"memory":60}}}}`)
-	if list := b.offered(); len(list) != 1 || list[0].Held.Devices["gpu"][0].ID != "g0" {
+	if list := b.offered(); len(list) != 1 || list[0].Held.Devices.Of("gpu")[0].ID != "g0" {
 		t.Fatalf("offered %+v, want the rest of the first device", list)
 	}
-	if !b.Rebound(offers.TaskRef{Framework: f, Task: "t0"}, map[string][]offers.Grant{"gpu": {{ID: "g1", Index: 1, Memory: 30}}}) {
+	if !b.Rebound(offers.TaskRef{Framework: f, Task: "t0"}, offers.OneDevice("gpu", offers.Grant{ID: "g1", Index: 1, Memory: 30})) {
 		t.Fatal("the agent is not believed")
 	}
 	r := b.Ready(b.now)
 	if err := b.check(); err != nil {
 		t.Fatal(err)
 	}
-	other := b.tasks[offers.TaskRef{Framework: f, Task: "t1"}].bound["gpu"]
+	other := b.tasks[offers.TaskRef{Framework: f, Task: "t1"}].bound.Of("gpu")
 	if len(other) != 1 || other[0].ID != "g0" || other[0].Memory != 90 {
 		t.Errorf("the task on its way is counted on %+v, want the first device", other)
 	}
-	if len(r.Rescinds) != 1 || len(r.Offers) != 1 || r.Offers[0].Held.Devices["gpu"][0].ID != "g1" {
+	if len(r.Rescinds) != 1 || len(r.Offers) != 1 || r.Offers[0].Held.Devices.Of("gpu")[0].ID != "g1" {
 		t.Errorf("rescinded %+v, offered %+v; want the rest of the second device instead", r.Rescinds, r.Offers)
 	}
-	b.Rebound(offers.TaskRef{Framework: f, Task: "t1"}, map[string][]offers.Grant{"gpu": other})
-	b.Rebound(offers.TaskRef{Framework: f, Task: "t0"}, map[string][]offers.Grant{"gpu": {{ID: "g0", Memory: 30}}})
-	if now := b.tasks[offers.TaskRef{Framework: f, Task: "t1"}].bound["gpu"]; now[0].ID != "g0" {
+	b.Rebound(offers.TaskRef{Framework: f, Task: "t1"}, offers.DevicesOf(map[string][]offers.Grant{"gpu": other}))
+	b.Rebound(offers.TaskRef{Framework: f, Task: "t0"}, offers.OneDevice("gpu", offers.Grant{ID: "g0", Memory: 30}))
+	if now := b.tasks[offers.TaskRef{Framework: f, Task: "t1"}].bound.Of("gpu"); now[0].ID != "g0" {
 		t.Errorf("a task that its agent has bound on g0 is counted on %s", now[0].ID)
 	}
 }
@@ -126,22 +126,22 @@ func TestRebound(t *testing.T) {
 	b.demand(f, `{"id":"d","count":2,"resources":{"devices":{"gpu":{"count":1}}}}`)
 	b.launch(b.offered()[0], map[string]string{"t": `{"devices":{"gpu":{"count":1}}}`})
 	ref := offers.TaskRef{Framework: f, Task: "t"}
-	if list := b.offered(); len(list) != 1 || list[0].Held.Devices["gpu"][0].ID != "g1" {
+	if list := b.offered(); len(list) != 1 || list[0].Held.Devices.Of("gpu")[0].ID != "g1" {
 		t.Fatalf("offered %+v, want the second device", list)
 	}
 	for _, g := range []offers.Grant{{ID: "g7", Index: 7, Memory: 100}, {ID: "g0", Index: 1, Memory: 100}, {ID: "g1", Index: 1, Memory: 101}} {
-		if b.Rebound(ref, map[string][]offers.Grant{"gpu": {g}}) {
+		if b.Rebound(ref, offers.OneDevice("gpu", g)) {
 			t.Errorf("%+v is believed", g)
 		}
 	}
-	if !b.Rebound(ref, map[string][]offers.Grant{"gpu": {{ID: "g1", Index: 1, Memory: 100, Share: offers.FullShare}}}) {
+	if !b.Rebound(ref, offers.OneDevice("gpu", offers.Grant{ID: "g1", Index: 1, Memory: 100, Share: offers.FullShare})) {
 		t.Fatal("the agent is not believed")
 	}
 	r := b.Ready(b.now)
 	if err := b.check(); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Rescinds) != 1 || len(r.Offers) != 1 || r.Offers[0].Held.Devices["gpu"][0].ID != "g0" {
+	if len(r.Rescinds) != 1 || len(r.Offers) != 1 || r.Offers[0].Held.Devices.Of("gpu")[0].ID != "g0" {
 		t.Errorf("rescinded %+v, offered %+v; want the first device instead", r.Rescinds, r.Offers)
 	}
 	if n := b.View().Counters.Mismatches; n != 1 {

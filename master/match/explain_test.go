@@ -216,8 +216,8 @@ func (m *market) seen() *View {
 	v := m.View()
 	for _, a := range v.Agents {
 		for _, h := range []offers.Holding{a.Used, a.Offered} {
-			for _, grants := range h.Devices {
-				slices.SortFunc(grants, func(a, b offers.Grant) int {
+			for _, held := range h.Devices {
+				slices.SortFunc(held.Grants, func(a, b offers.Grant) int {
 					return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Memory, b.Memory), cmp.Compare(a.Share, b.Share))
 				})
 			}

@@ -87,9 +87,9 @@ type Matcher struct {
 type task struct {
 	of    *state.Task // the state's record of the launch once that is committed; not its later ones
 	agent *agent
-	bound map[string][]offers.Grant // the devices it holds
-	heard bool                      // its agent has taken the launch
-	place int32                     // in its agent's tasks
+	bound offers.Devices
+	heard bool  // its agent has taken the launch
+	place int32 // in its agent's tasks
 
 	sooner, later *task // of the same framework for the same demand, see framework.launched
 }

@@ -443,7 +443,7 @@ func TestDevicesInOffersAndTasks(t *testing.T) {
 		t.Fatalf("a whole device was offered on %s while both are sliced", got)
 	}
 	a := b.launch(list[0], map[string]string{"t": `{"cpus":1,"devices":{"gpu":{"memory":10}}}`, "w": `{"devices":{"gpu":{"count":1}}}`})
-	if len(a.Launches) != 1 || a.Launches[0].Spec.ID != "t" || len(a.Launches[0].Holding.Devices["gpu"]) != 1 {
+	if len(a.Launches) != 1 || a.Launches[0].Spec.ID != "t" || len(a.Launches[0].Holding.Devices.Of("gpu")) != 1 {
 		t.Fatalf("got %+v, want t launched on one device and w rejected", a)
 	}
 }

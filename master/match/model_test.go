@@ -264,7 +264,7 @@ func sum(holdings ...offers.Holding) map[string]int64 {
 		for _, port := range h.Ports.Each() {
 			out[fmt.Sprint("port ", port)]++
 		}
-		for class, grants := range h.Devices {
+		for class, grants := range h.Devices.Map() {
 			for _, g := range grants {
 				out[class+" "+g.ID] += g.Memory
 				out[class+" share "+g.ID] += g.Share
@@ -276,10 +276,10 @@ func sum(holdings ...offers.Holding) map[string]int64 {
 
 // total is what sum may come to on an agent.
 func total(v offers.Inventory) map[string]int64 {
-	all := offers.Holding{Amounts: v.Amounts, Ports: v.Ports, Devices: map[string][]offers.Grant{}}
+	all := offers.Holding{Amounts: v.Amounts, Ports: v.Ports}
 	for _, c := range v.Classes {
 		for _, d := range c.Devices {
-			all.Devices[c.Name] = append(all.Devices[c.Name], offers.Grant{ID: d.ID, Memory: d.Capacity, Share: offers.FullShare})
+			all.Devices = all.Devices.With(c.Name, offers.Grant{ID: d.ID, Memory: d.Capacity, Share: offers.FullShare})
 		}
 	}
 	return sum(all)

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"slices"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -218,12 +217,7 @@ func (m *Matcher) draft(d *demand, f found) *offers.Offer {
 func join(a, b offers.Holding) offers.Holding {
 	a.Amounts = a.Amounts.Plus(b.Amounts)
 	a.Ports = a.Ports.Plus(b.Ports)
-	for class, grants := range b.Devices {
-		if a.Devices == nil {
-			a.Devices = map[string][]offers.Grant{}
-		}
-		a.Devices[class] = append(slices.Clone(a.Devices[class]), grants...)
-	}
+	a.Devices = a.Devices.Plus(b.Devices)
 	return a
 }
 

@@ -25,9 +25,9 @@ func TestLeastRequestedGolden(t *testing.T) {
 		}
 	}
 	b.agent("c", `{"cpus":10,"devices":{"gpu":{"ids":["1","2","3","4"],"capacity":[24,24,24,24]}}}`)
-	b.agents[b.ids["c"]].room.Claim(offers.Holding{Devices: map[string][]offers.Grant{"gpu": {
+	b.agents[b.ids["c"]].room.Claim(offers.Holding{Devices: offers.DevicesOf(map[string][]offers.Grant{"gpu": {
 		{ID: "1", Memory: 3}, {ID: "3", Index: 2, Memory: 20}, {ID: "4", Index: 3, Memory: 7},
-	}}})
+	}})})
 	b.moved(b.agents[b.ids["c"]])
 	s := b.ask(f, `{"id":"slice","count":1,"resources":{"devices":{"gpu":{"memory":5}}}}`)
 	if a := b.agents[b.ids["c"]]; !s.suits(a) || (leastRequested{}).score(s, a) != 364583/2 {
@@ -108,8 +108,8 @@ func takes(holdings ...offers.Holding) map[string]float64 {
 		for k, n := range h.Amounts {
 			out[offers.Scalar(k).String()] += float64(n)
 		}
-		for class := range h.Devices {
-			out[class] += float64(h.DeviceBytes(class))
+		for _, held := range h.Devices {
+			out[held.Class] += float64(h.DeviceBytes(held.Class))
 		}
 	}
 	return out

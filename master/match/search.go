@@ -263,9 +263,10 @@ func (s *search) cut(h *offers.Holding) (less bool) {
 		h.Amounts[k] = min(n, s.head[k])
 		less = less || n > s.head[k]
 	}
-	for class, grants := range h.Devices {
-		left := s.head[scalars+s.m.kinds.class(class)]
-		h.Devices[class] = slices.DeleteFunc(grants, func(g offers.Grant) bool {
+	for i := range h.Devices {
+		c := &h.Devices[i]
+		left := s.head[scalars+s.m.kinds.class(c.Class)]
+		c.Grants = slices.DeleteFunc(c.Grants, func(g offers.Grant) bool {
 			if g.Memory > left {
 				less = true
 				return true
@@ -273,10 +274,8 @@ func (s *search) cut(h *offers.Holding) (less bool) {
 			left -= g.Memory
 			return false
 		})
-		if len(h.Devices[class]) == 0 {
-			delete(h.Devices, class)
-		}
 	}
+	h.Devices = slices.DeleteFunc(h.Devices, func(c offers.ClassGrants) bool { return len(c.Grants) == 0 })
 	return less
 }
 
@@ -288,16 +287,18 @@ func (s *search) holding(a *agent) offers.Holding {
 	}
 	h := offers.Holding{Amounts: d.spec.Resources.Amounts}
 	h.Ports, _ = a.room.PortsFor(&d.spec.Resources)
-	if len(d.asks) > 0 {
-		h.Devices = make(map[string][]offers.Grant, len(d.asks))
+	if len(d.asks) == 1 && d.asks[0].ask.Count == 1 { // as most are
+		c := a.classes[d.asks[0].class].room
+		h.Devices = offers.OneDevice(c.Name, c.Grant(s.devices[0], d.asks[0].ask))
+		return h
 	}
 	for n, want := range d.asks {
 		c := a.classes[want.class].room
+		grants := []offers.Grant{c.Grant(s.devices[n], want.ask)}
 		if want.ask.Count > 1 {
-			h.Devices[c.Name], _ = c.Bind(want.ask, d.policy(a, want.class))
-			continue
+			grants, _ = c.Bind(want.ask, d.policy(a, want.class))
 		}
-		h.Devices[c.Name] = []offers.Grant{c.Grant(s.devices[n], want.ask)}
+		h.Devices = append(h.Devices, offers.ClassGrants{Class: c.Name, Grants: grants})
 	}
 	return h
 }

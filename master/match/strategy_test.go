@@ -66,7 +66,7 @@ func TestWhatDoesNotSuitLeavesNoTrace(t *testing.T) {
 		b.offered()
 		b.demand(f, `{"id":"slice","count":1,"resources":{"devices":{"gpu":{"memory":5,"share":0.1}}}}`)
 		out := b.offered()
-		if len(out) != 1 || b.names[out[0].Agent] != "wins" || out[0].Held.Devices["gpu"][0].ID != "g0" {
+		if len(out) != 1 || b.names[out[0].Agent] != "wins" || out[0].Held.Devices.Of("gpu")[0].ID != "g0" {
 			t.Errorf("%s: offered %+v, want a part of g0 on wins", placement, out)
 		}
 	}

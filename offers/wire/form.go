@@ -225,6 +225,7 @@ var numbers = sync.OnceValue(func() map[string]byte {
 
 // describe writes the fields of a type, and of those that they are of.
 func describe(text *strings.Builder, t reflect.Type, seen map[reflect.Type]bool) {
+	t = written(t)
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		if t.Kind() == reflect.Map {
 			describe(text, t.Key(), seen)
@@ -238,12 +239,20 @@ func describe(text *strings.Builder, t reflect.Type, seen map[reflect.Type]bool)
 	fmt.Fprintf(text, "%s:", t)
 	for i := range t.NumField() {
 		f := t.Field(i)
-		fmt.Fprintf(text, " %s %s %q", f.Name, f.Type, f.Tag.Get("json"))
+		fmt.Fprintf(text, " %s %s %q", f.Name, written(f.Type), f.Tag.Get("json"))
 	}
 	text.WriteByte('\n')
 	for i := range t.NumField() {
 		describe(text, t.Field(i).Type, seen)
 	}
+}
+
+// written is the type that values of another are written as.
+func written(t reflect.Type) reflect.Type {
+	if t == reflect.TypeFor[offers.Devices]() {
+		return reflect.TypeFor[map[string][]offers.Grant]()
+	}
+	return t
 }
 
 // finite refuses what JSON has no form for.

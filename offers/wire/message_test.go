@@ -23,9 +23,9 @@ func full() map[string][]wire.Message {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 	resources := offers.Resources{Amounts: offers.Amounts{1500, 1 << 20, 5, 7}, Ports: offers.MakePorts(offers.PortRange{First: 1, Last: 5}),
 		Devices: map[string]offers.DeviceAsk{"gpu": {Count: 2, Memory: 9, Share: 250}}}
-	holding := offers.Holding{Amounts: offers.Amounts{1}, Ports: resources.Ports, Devices: map[string][]offers.Grant{"gpu": {{ID: "g", Index: 1, Memory: 2, Share: 3}}}}
+	holding := offers.Holding{Amounts: offers.Amounts{1}, Ports: resources.Ports, Devices: offers.OneDevice("gpu", offers.Grant{ID: "g", Index: 1, Memory: 2, Share: 3})}
 	status := offers.Status{Task: "t", Agent: "a", State: offers.Failed, UpdateID: "u", Reason: "r", Message: "m", ExitCode: pointer(0), Signal: "SIGKILL",
-		Devices: holding.Devices, Address: "h", Time: now}
+		Devices: holding.Devices.Map(), Address: "h", Time: now}
 	ref := offers.TaskRef{Framework: "f", Task: "t"}
 	master := wire.MasterInfo{Name: "m1", Address: "h:1", Term: 7}
 	task := offers.Task{ID: "t", Name: "n", Resources: resources, Command: &offers.Command{Argv: []string{"a", ""}, Env: map[string]string{"A": "b"}, User: "u", Dir: "d"},

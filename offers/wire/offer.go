@@ -49,13 +49,13 @@ type OfferedDevices struct {
 func MakeOffered(o *offers.Offer) Offered {
 	out := Offered{Amounts: o.Held.Amounts, Ports: o.Held.Ports}
 	if o.Whole() {
-		for class, grants := range o.Held.Devices {
+		for _, held := range o.Held.Devices {
 			var d OfferedDevices
-			for _, g := range grants {
+			for _, g := range held.Grants {
 				d.IDs = append(d.IDs, g.ID)
 				d.Free = append(d.Free, g.Memory)
 			}
-			out.set(class, d)
+			out.set(held.Class, d)
 		}
 		return out
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestMakeOffered(t *testing.T) {
 	gpus := []offers.Grant{{ID: "g0", Memory: 24, Share: 1000}, {ID: "g1", Index: 1, Memory: 10, Share: 500}}
-	held := offers.Holding{Amounts: offers.Amounts{1500, 64}, Ports: offers.MakePorts(offers.PortRange{First: 7, Last: 9}), Devices: map[string][]offers.Grant{"gpu": gpus}}
+	held := offers.Holding{Amounts: offers.Amounts{1500, 64}, Ports: offers.MakePorts(offers.PortRange{First: 7, Last: 9}), Devices: offers.DevicesOf(map[string][]offers.Grant{"gpu": gpus})}
 	unit := func(a offers.DeviceAsk) offers.Resources {
 		return offers.Resources{Devices: map[string]offers.DeviceAsk{"gpu": a}}
 	}

@@ -115,6 +115,7 @@ func setSpecial() {
 		return intPlan(func(n int64) error { return offers.Duration(n).Validate() })
 	}
 	special[reflect.TypeFor[offers.Amounts]()] = amountsPlan
+	special[reflect.TypeFor[offers.Devices]()] = devicesPlan
 	checked(func(r *offers.Resources) error { return r.Validate() })
 	checked(func(a *offers.DeviceAsk) error { return nil }) // by its Resources
 	checked((*offers.Grant).Validate)
@@ -300,5 +301,40 @@ func amountsPlan() *plan {
 			}
 		},
 		least: int(offers.Scalars),
+	}
+}
+
+// devicesPlan writes what is held as the map from class to grants that it stands
+// for.
+func devicesPlan() *plan {
+	grants := planOf(reflect.TypeFor[[]offers.Grant]())
+	return &plan{
+		put: func(out []byte, v reflect.Value) (_ []byte, err error) {
+			held := *v.Addr().Interface().(*offers.Devices)
+			if held == nil {
+				return append(out, 0), nil
+			}
+			out = binary.AppendUvarint(out, uint64(len(held))+1)
+			for i := 0; i < len(held) && err == nil; i++ {
+				out, err = grants.put(putString(out, held[i].Class), reflect.ValueOf(&held[i].Grants).Elem())
+			}
+			return out, err
+		},
+		get: func(in *reader, v reflect.Value) {
+			n, some := in.count(1 + grants.least)
+			if !some {
+				return
+			}
+			held := make(offers.Devices, n)
+			for i := 0; i < n && in.err == nil; i++ {
+				held[i].Class = in.text()
+				grants.get(in, reflect.ValueOf(&held[i].Grants).Elem())
+				if i > 0 && held[i].Class <= held[i-1].Class {
+					in.fail("a device class is there twice or out of order")
+				}
+			}
+			*v.Addr().Interface().(*offers.Devices) = held
+		},
+		least: 1,
 	}
 }

@@ -156,7 +156,7 @@ func (b *bed) accept(o *offers.Offer, now time.Time) started {
 	l := &a.Launches[0]
 	b.refs[job] = l.Ref()
 	s := started{job, spot{node: b.nodes[l.Agent]}}
-	for _, g := range l.Holding.Devices[class] {
+	for _, g := range l.Holding.Devices.Of(class) {
 		s.spot.devices = append(s.spot.devices, g.Index)
 	}
 	return s
