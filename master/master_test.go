@@ -22,7 +22,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/rings"
 )
 
-func masterConfig(t *testing.T, name string) Config {
+func masterConfig(t testing.TB, name string) Config {
 	t.Helper()
 	d, err := door.Open(door.Config{})
 	if err != nil {

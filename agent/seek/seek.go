@@ -27,11 +27,12 @@ const (
 	masterPing    = 6 * time.Second
 )
 
-// Seeker knows the masters of one agent. All fields are needed.
+// Seeker knows the masters of one agent. All fields are needed but the last.
 type Seeker struct {
 	Masters []string // host:port of their HTTP doors, at least one
 	Door    *door.Door
 	Logger  hclog.Logger
+	Dial    wire.Dialer // nil: over the network
 }
 
 // Run keeps a connection to the leader, as long as ctx lasts. It hands each
@@ -102,5 +103,5 @@ func (s *Seeker) reach(ctx context.Context, master string) (*wire.Conn, error) {
 func (s *Seeker) dial(ctx context.Context, url string) (*wire.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialPatience)
 	defer cancel()
-	return wire.Dial(ctx, url, wire.AgentProtocol, s.Door.Header(), s.Door.ClientTLS(), wire.Options{Silence: masterSilence, Ping: masterPing, Compact: true})
+	return wire.Dial(ctx, url, wire.AgentProtocol, s.Door.Header(), s.Door.ClientTLS(), wire.Options{Silence: masterSilence, Ping: masterPing, Compact: true, Dial: s.Dial})
 }

@@ -36,6 +36,7 @@ type Config struct {
 	Version   string        // of the program
 	Door      *door.Door
 	Logger    hclog.Logger
+	Dial      wire.Dialer // nil: over the network
 }
 
 // Fleet is simulated agents. Open it, Run it once.
@@ -103,7 +104,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 		shards.Go(s.run)
 	}
 	for i, a := range f.agents {
-		masters := seek.Seeker{Masters: f.config.Masters, Door: f.config.Door, Logger: hclog.NewNullLogger()}
+		masters := seek.Seeker{Masters: f.config.Masters, Door: f.config.Door, Logger: hclog.NewNullLogger(), Dial: f.config.Dial}
 		if i == 0 { // speaks for all, who meet the same
 			masters.Logger = f.config.Logger
 		}

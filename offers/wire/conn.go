@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,7 +55,11 @@ type Options struct {
 	Silence time.Duration // after so long without a frame or pong Receive fails; 0 means 30 s
 	Binary  bool          // what is sent is no text
 	Compact bool          // messages are written in [Binary] form if the other end would have it so, too
+	Dial    Dialer        // how Dial connects; nil: over the network
 }
+
+// Dialer connects to an address, as [net.Dialer.DialContext] does.
+type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 func (o Options) filled() Options {
 	if o.Message == 0 {
@@ -68,6 +73,9 @@ func (o Options) filled() Options {
 	}
 	if o.Silence == 0 {
 		o.Silence = 30 * time.Second
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{}).DialContext
 	}
 	if o.Ping == 0 {
 		o.Ping = min(5*time.Second, o.Silence/3)
@@ -156,7 +164,7 @@ func (e *StatusError) Error() string {
 func Dial(ctx context.Context, url, protocol string, header http.Header, conf *tls.Config, opts Options) (*Conn, error) {
 	var below *cork
 	d := websocket.Dialer{
-		NetDialContext:   dialCork(&below),
+		NetDialContext:   dialCork(&below, opts.filled().Dial),
 		HandshakeTimeout: handshakeTimeout,
 		ReadBufferSize:   4096,
 		WriteBufferSize:  4096,

@@ -89,9 +89,9 @@ func (w *corking) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // dialCork dials below a websocket, and below its TLS.
-func dialCork(to **cork) func(ctx context.Context, network, address string) (net.Conn, error) {
+func dialCork(to **cork, dial Dialer) Dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
