@@ -145,6 +145,12 @@ packing: build ## pack generated loads with cpus and memory only (ten orders)
 		bin/ringmaster simulate --nodes bin/$$like/nodes.csv --tasks bin/$$like/tasks.csv --seeds 1-10 \
 		--plot bin/$$like.svg --placement rings,waste,best-fit,first-fit,dot-product || exit 1; done
 
+.PHONY: mixes
+mixes: build ## fill the cluster from lists like the other published ones (three orders)
+	$(GO) run ./cli/sim/replay/testdata/mixes -nodes $(NODES) -tasks $(TASKS) -out bin/mixes
+	for mix in bin/mixes/*.csv; do echo "$$(basename $$mix .csv):" && bin/ringmaster simulate --nodes $(NODES) --tasks $$mix --seeds 42-44 \
+		--placement waste,fgd || exit 1; done
+
 .PHONY: steps
 steps: shim ## kill an agent before every single step of a start (make test takes each fourth)
 	RINGMASTER_TEST_STEPS=1 $(GO) test -count 1 -run '^TestKilledAtEveryStep$$' -v ./agent
