@@ -171,11 +171,11 @@ allocator: shim ## measure the allocator in the shapes of Mesos' benchmarks (SHA
 bench-report: shim ## what a task costs as agents and tasks grow: a table, and master/lead/growth.svg (COUNT=1, minutes)
 	$(GO) test -run '^$$' -bench Growth -benchtime 20x -count $(COUNT) -timeout 2h ./master/lead | $(GO) run ./cli/growth -svg master/lead/growth.svg
 
-LOAD ?= --agents 1000 --frameworks 10 --tasks 100000
+LOAD ?= batch
 
 .PHONY: load
-load: build ## measure a whole load on masters of its own (LOAD=flags of bench run)
-	bin/ringmaster bench run $(LOAD)
+load: build ## measure a load of cli/testdata/loads (LOAD=batch; more flags in FLAGS)
+	bin/ringmaster bench $$(sed '/^#/d' cli/testdata/loads/$(LOAD).txt) $(FLAGS)
 
 .PHONY: cover
 cover: shim ## measure what the tests cover, into bin/cover.out
