@@ -130,18 +130,18 @@ func (l *load) turn(n int) int {
 	}
 	l.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
 	l.wakeParked()
-	failed := map[string][]string{}
+	l.round++
 	before := processorTime()
 	made := 0
 	l.backlogs = nil
 	l.beginBatch()
 	for f := l.fair.next(); f != nil || l.closeBatch(); f = l.fair.next() {
 		if f == nil {
-			clear(failed)
+			l.round++
 			continue
 		}
 		l.learn(f.active[0].d)
-		l.serve(f.active[0].d, failed)
+		l.serve(f.active[0].d)
 		made++
 	}
 	l.spent += processorTime() - before

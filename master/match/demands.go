@@ -21,6 +21,8 @@ type framework struct {
 	refused    map[offers.AgentID][]refusal
 	passes     rings.Slots               // agents all of which it refused, see Matcher.pass
 	launched   map[offers.DemandID]*task // the latest that lives of those launched for a demand, which has the others behind it
+	placer     *placer                   // of its demands that name no strategy
+	placerOf   uint64                    // the epoch of placer
 }
 
 // demand is one standing wish.
@@ -59,9 +61,11 @@ type demand struct {
 
 // form is what demands of one shape share.
 type form struct {
-	key  string // of the shape
-	made uint64 // epoch of plan
-	plan *plan
+	key    string // of the shape
+	made   uint64 // epoch of plan
+	plan   *plan
+	failed uint64   // the latest round in which nobody could be offered it
+	why    []string // it failed; to be read only
 }
 
 // plan is what a demand comes to in the present kinds. Demands of one shape

@@ -18,8 +18,10 @@ type gradient struct {
 	spared bool // those without have been visited
 }
 
-func (s *search) gradient() gradient {
-	g := gradient{s: s, bare: s.d.bareNeed != nil}
+// gradient sets out to walk; a search walks one at a time.
+func (s *search) gradient() *gradient {
+	g := &s.walk
+	*g = gradient{s: s, bare: s.d.bareNeed != nil}
 	need := s.d.need
 	if g.bare {
 		need = s.d.bareNeed

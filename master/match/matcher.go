@@ -62,6 +62,7 @@ type Matcher struct {
 	refusals refusalHeap
 	grown    []*agent // have more room than at the last Ready
 	drafts   drafts
+	round    uint64                  // counts turns, and batches closed in them: a shape that failed in one fails again, see form
 	demands  uint64                  // ever stated, to order them by age
 	fresh    []*demand               // stated since the last Ready
 	now      time.Time               // of the last Ready

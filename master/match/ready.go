@@ -64,13 +64,13 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.prematch.begin()
 	m.beginBatch()
 	m.drafts = drafts{byPlace: map[draftKey]*offers.Offer{}}
-	failed := map[string][]string{} // shapes that nobody can be offered this turn, and why
+	m.round++
 	r, before, looked := Ready{}, m.counters.Decisions, m.looks()
 	m.settleSolved()
 	for n := 0; ; n++ {
 		f := m.fair.next()
 		if f == nil && m.closeBatch() {
-			clear(failed)
+			m.round++
 			continue
 		}
 		if f == nil {
@@ -80,7 +80,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 			m.closeBatch()
 			break
 		}
-		m.serve(f.active[0].d, failed)
+		m.serve(f.active[0].d)
 	}
 	for _, o := range m.drafts.inOrder {
 		r.Offers = append(r.Offers, m.book.Issue(o))
@@ -121,14 +121,14 @@ func (m *Matcher) Next() (time.Time, bool) {
 }
 
 // serve finds room for one unit of d, or parks it.
-func (m *Matcher) serve(d *demand, failed map[string][]string) {
+func (m *Matcher) serve(d *demand) {
 	m.compile(d)
 	if m.batched(d) {
 		m.enter(d)
 		return
 	}
-	if stopped, known := failed[d.key]; known {
-		m.park(d, stopped)
+	if d.form.failed == m.round {
+		m.park(d, d.form.why)
 		return
 	}
 	if d.gang() {
@@ -144,7 +144,7 @@ func (m *Matcher) serve(d *demand, failed map[string][]string) {
 	default:
 		stopped := m.stopped(d, f)
 		if !f.refused {
-			failed[d.key] = stopped
+			d.form.failed, d.form.why = m.round, stopped
 		}
 		m.park(d, stopped)
 	}

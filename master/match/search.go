@@ -30,6 +30,8 @@ type search struct {
 	looks int // at agents, ever
 
 	trail *trail // what is seen is noted here; nil unless somebody asked for an explanation
+
+	walk gradient // see there
 }
 
 func newSearch(k *kinds) search {

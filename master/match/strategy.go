@@ -1,6 +1,8 @@
 package match
 
 import (
+	"cmp"
+
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -55,18 +57,26 @@ func (m *Matcher) learn(d *demand) {
 	}
 }
 
-// placerOf returns who places a demand: the strategy that it names, or that
-// its role does, or the nearest role above it that names one, or the master.
+// placerOf returns who places a demand: the strategy that it names, or that of
+// its framework.
 func (m *Matcher) placerOf(d *demand) *placer {
-	name := d.spec.Placement
-	for role := d.owner.role; name == "" && role != ""; role = role.Parent() {
-		name = m.roles[role].Placement
+	if name := d.spec.Placement; name != "" {
+		return m.placers[name]
 	}
-	if name == "" {
-		name = m.config.Placement
+	f := d.owner
+	if f.placer == nil || f.placerOf != m.epoch {
+		f.placer, f.placerOf = m.placers[m.placementOf(f.role)], m.epoch
 	}
-	if name == "" {
-		name = offers.Rings
+	return f.placer
+}
+
+// placementOf returns the strategy that a role names, or the nearest role above
+// it that names one, or the master.
+func (m *Matcher) placementOf(role offers.Role) offers.Placement {
+	for ; role != ""; role = role.Parent() {
+		if name := m.roles[role].Placement; name != "" {
+			return name
+		}
 	}
-	return m.placers[name]
+	return cmp.Or(m.config.Placement, offers.Rings)
 }
