@@ -61,22 +61,28 @@ func (p Packed) set(i int, amount uint64) {
 	p.Words[i/per] = p.Words[i/per]&^mask | amount<<shift
 }
 
-// newClassRoom returns the empty room of a class, which keeps what is free in
-// packed form too.
-func newClassRoom(class DeviceClass) ClassRoom {
+// fit makes c the empty room of a class, which keeps what is free in packed form
+// too. Its numbers lie in amounts and words where there is room for them.
+func (c *ClassRoom) fit(class DeviceClass, amounts []int64, words []uint64) {
 	n := len(class.Devices)
-	c := ClassRoom{Name: class.Name, Devices: class.Devices, unit: PackedUnit(class.Devices)}
-	c.alongside(make([]int64, 3*n))
+	*c = ClassRoom{Name: class.Name, Devices: class.Devices, unit: PackedUnit(class.Devices)}
+	if len(amounts) < 3*n {
+		amounts = make([]int64, 3*n)
+	}
+	c.alongside(amounts[:3*n])
 	largest := int64(0)
 	for _, d := range class.Devices {
 		largest = max(largest, d.Capacity)
 	}
 	b := BitsFor(uint64(largest / c.unit)) // every capacity is a multiple of the unit
-	c.lanes = Packed{Bits: b, Words: make([]uint64, (n+64/b-1)/(64/b))}
+	need := (n + 64/b - 1) / (64 / b)
+	if len(words) < need {
+		words = make([]uint64, need)
+	}
+	c.lanes = Packed{Bits: b, Words: words[:need:need]}
 	for i := range class.Devices {
 		c.mark(i)
 	}
-	return c
 }
 
 // alongside has Used, Shares and left share one array, because they are read

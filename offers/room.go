@@ -114,11 +114,33 @@ type Room struct {
 
 // NewRoom returns the empty room of an agent with that inventory.
 func NewRoom(total Inventory) *Room {
-	r := &Room{total: total}
-	for _, c := range total.Classes {
-		r.classes = append(r.classes, newClassRoom(c))
+	if len(total.Classes) == 0 {
+		return &Room{total: total}
+	}
+	made := new(oneClassRoom)
+	r := &made.Room
+	r.total, r.classes = total, made.class[:]
+	if n := len(total.Classes); n > len(made.class) {
+		r.classes = make([]ClassRoom, n)
+	}
+	for i, c := range total.Classes {
+		if i == 0 {
+			r.classes[i].fit(c, made.amounts[:], made.words[:])
+		} else {
+			r.classes[i].fit(c, nil, nil)
+		}
 	}
 	return r
+}
+
+// oneClassRoom is the room of an agent with up to eight devices of one class in
+// one piece: most have no more, and on a large cluster each piece elsewhere is
+// waited for.
+type oneClassRoom struct {
+	Room
+	class   [1]ClassRoom
+	amounts [3 * 8]int64
+	words   [4]uint64
 }
 
 // Inside returns a room in which only what h holds of total is free: the room

@@ -11,22 +11,23 @@ import (
 type agent struct {
 	info    *state.Agent
 	room    *offers.Room
-	total   []int64        // by fair kind
-	classes []agentClass   // by class
-	class1  [1]agentClass  // where classes lies unless there are several
-	group   *group         // see lore; nil: nothing is known
-	online  bool           // its session is there
-	counted bool           // its total is in the cluster's
-	grew    bool           // stands in Matcher.grown
-	version uint64         // which change of the agents, counted over all of them, made it what a search can see
-	slot    int            // in the index, -1 when it is not offered
-	columns []int64        // what the index has of it while it is offered
-	fair    []int64        // its part of Matcher.free while it is offered
-	trait   trait          // see twoSided
-	tasks   []*task        // in no order
-	binders int            // of the tasks, those that hold devices
-	passers []*framework   // that pass it, and some that no longer do
-	use     map[string]Use // of its device classes, as it reports; nil: nothing yet
+	total   []int64         // by fair kind
+	classes []agentClass    // by class
+	class1  [1]agentClass   // where classes lies unless there are several
+	number1 [numbers1]int64 // likewise total, fair and columns
+	group   *group          // see lore; nil: nothing is known
+	online  bool            // its session is there
+	counted bool            // its total is in the cluster's
+	grew    bool            // stands in Matcher.grown
+	version uint64          // which change of the agents, counted over all of them, made it what a search can see
+	slot    int             // in the index, -1 when it is not offered
+	columns []int64         // what the index has of it while it is offered
+	fair    []int64         // its part of Matcher.free while it is offered
+	trait   trait           // see twoSided
+	tasks   []*task         // in no order
+	binders int             // of the tasks, those that hold devices
+	passers []*framework    // that pass it, and some that no longer do
+	use     map[string]Use  // of its device classes, as it reports; nil: nothing yet
 }
 
 // agentClass is a device class on an agent.
@@ -36,6 +37,10 @@ type agentClass struct {
 	milli  float64           // thousandths of its mean device per byte
 	policy offers.Policy     // of the agent, where a demand has none
 }
+
+// numbers1 is how many numbers an agent has of the kinds where there is one class:
+// two fair vectors, and the columns with both measures.
+const numbers1 = 2*(scalars+1) + scalars + 2 + 2
 
 // policies returns how the agent's devices are chosen, its own way where none is
 // asked for.
@@ -96,8 +101,13 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 // fit makes an agent's record for its room and the present kinds.
 func (m *Matcher) fit(a *agent) {
 	k, total := m.kinds, a.room.Total()
-	numbers, n := make([]int64, 2*k.fair()+k.columns()), k.fair() // side by side, they are read together
-	a.fair, a.total, a.columns = numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:]
+	numbers, n := a.number1[:], k.fair() // side by side, they are read together
+	if all := 2*n + k.columns(); all > len(numbers) {
+		numbers = make([]int64, all)
+	} else {
+		clear(numbers)
+	}
+	a.fair, a.total, a.columns = numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:2*n+k.columns()]
 	k.inventory(&total, a.total)
 	a.class1, a.classes, a.group = [1]agentClass{}, nil, nil
 	if n := len(k.classes); n <= len(a.class1) {
