@@ -17,6 +17,11 @@ type Resources struct {
 	Devices  map[string]DeviceAsk // by class
 }
 
+// Equal reports whether both ask for the same.
+func (r *Resources) Equal(other *Resources) bool {
+	return r.Amounts == other.Amounts && r.AnyPorts == other.AnyPorts && slices.Equal(r.Ports, other.Ports) && maps.Equal(r.Devices, other.Devices)
+}
+
 // MaxAnyPorts bounds the ports that a demand leaves to the master.
 const MaxAnyPorts = 1000
 

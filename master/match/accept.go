@@ -20,7 +20,7 @@ type Acceptance struct {
 	Offers   []offers.OfferID // that it used up
 	Errors   []*offers.Error  // to be sent, each once
 	Updates  []offers.Status  // dropped and rejected tasks
-	Launches []state.Task     // room is held for them; to be made durable
+	Launches []state.Task     // room is held for them; to be made durable, and only to be read
 
 	ended []*offers.Offer
 }
@@ -59,7 +59,11 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 	}
 	m.counters.Accepted += uint64(len(ended))
 	out.ended = ended
-	room, a := m.insideOffers(ended)
+	a := m.agents[ended[0].Agent]
+	var room *offers.Room // in which the tasks must fit; nil where a task takes all
+	if !takesAll(ended, drafts) {
+		room = insideOffers(a, ended)
+	}
 	out.Launches = make([]state.Task, 0, len(drafts))
 	seen := map[offers.TaskID]bool{}
 	for _, d := range drafts {
@@ -81,7 +85,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 	}
 	m.used(ended, len(out.Launches))
 	if f := m.frameworks[id]; f != nil && refuse > 0 {
-		rest := room.Rest()
+		rest := unused(room, &out)
 		m.refuse(f, a.info.ID, &rest, now, refuse)
 	}
 	return out
@@ -99,40 +103,62 @@ func madeFor(ended []*offers.Offer, launched int) *offers.Offer {
 	return ended[len(ended)-1]
 }
 
+// takesAll reports whether an accept is one task that asks for just what the
+// only unit of its only offer was, as most are. Then it holds what the offer held,
+// which was planned by the same rules.
+func takesAll(ended []*offers.Offer, drafts []Draft) bool {
+	return len(ended) == 1 && ended[0].Units == 1 && len(drafts) == 1 && drafts[0].Err == nil && drafts[0].Task.Resources.Equal(&ended[0].Unit)
+}
+
 // insideOffers returns the room in which the tasks of an accept must fit.
-func (m *Matcher) insideOffers(ended []*offers.Offer) (*offers.Room, *agent) {
-	a := m.agents[ended[0].Agent]
+func insideOffers(a *agent, ended []*offers.Offer) *offers.Room {
 	var all offers.Holding
 	for _, o := range ended {
 		all = join(all, o.Held)
 	}
-	return offers.Inside(a.room.Total(), all), a
+	return offers.Inside(a.room.Total(), all)
 }
 
-// launch holds room for one task, or rejects it.
+// unused returns what the tasks of an accept have left of the room that they were
+// to fit in.
+func unused(room *offers.Room, accepted *Acceptance) offers.Holding {
+	switch {
+	case room != nil:
+		return room.Rest()
+	case len(accepted.Launches) == 0: // its id was in use
+		return accepted.ended[0].Held
+	}
+	return offers.Holding{}
+}
+
+// launch holds room for one task, or rejects it. room is what is left of the
+// offers; nil where the task takes all of o.
 func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers.Offer, t offers.Task, now time.Time) {
 	var policy offers.Policy
 	if d := m.demandOf(o); d != nil {
 		policy = d.spec.DevicePolicy
 	}
-	h, short := room.Plan(t.Resources, a.policies(policy))
-	if short != "" {
-		out.Updates = append(out.Updates, report(t.ID, offers.Rejected, offers.ReasonTooLarge, "the task asks for more "+short+" than its offer has left", now))
-		return
+	h := o.Held
+	if room != nil {
+		var short string
+		if h, short = room.Plan(t.Resources, a.policies(policy)); short != "" {
+			out.Updates = append(out.Updates, report(t.ID, offers.Rejected, offers.ReasonTooLarge, "the task asks for more "+short+" than its offer has left", now))
+			return
+		}
+		if err := room.Take(h); err != nil {
+			panic("match: planned room that is not there: " + err.Error())
+		}
 	}
-	if err := room.Take(h); err != nil {
-		panic("match: planned room that is not there: " + err.Error())
+	var role offers.Role
+	if f := m.frameworks[o.Framework]; f != nil {
+		role = f.role
 	}
-	launch := state.Task{Framework: o.Framework, Agent: a.info.ID, Demand: o.Demand, Policy: policy, Spec: t, Holding: h, Created: now.UTC()}
-	m.placeTask(a, &launch, func(h offers.Holding) {
+	out.Launches = append(out.Launches, state.Task{Framework: o.Framework, Agent: a.info.ID, Role: role, Demand: o.Demand, Policy: policy, Spec: t, Holding: h, Created: now.UTC()})
+	m.placeTask(a, &out.Launches[len(out.Launches)-1], func(h offers.Holding) {
 		if err := a.room.Take(h); err != nil {
 			panic("match: an offer held room that is not there: " + err.Error())
 		}
 	})
-	if f := m.frameworks[o.Framework]; f != nil {
-		launch.Role = f.role
-	}
-	out.Launches = append(out.Launches, launch)
 }
 
 // used lowers the counts of the demands by the tasks launched out of their

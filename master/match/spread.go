@@ -18,15 +18,16 @@ type spread struct {
 
 // newSpread returns nil for a demand without limits.
 func newSpread(spec *offers.Demand) *spread {
-	s := &spread{units: map[*agent]int{}}
+	var limits []offers.Constraint
 	for _, c := range spec.Constraints {
 		if c.Limit() > 0 {
-			s.limits = append(s.limits, c)
+			limits = append(limits, c)
 		}
 	}
-	if len(s.limits) == 0 {
+	if len(limits) == 0 {
 		return nil
 	}
+	s := &spread{limits: limits, units: map[*agent]int{}}
 	s.recount()
 	return s
 }
