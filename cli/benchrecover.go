@@ -83,7 +83,7 @@ func benchRecover(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	text, err := present(c, sight{raw, func(p *page) error { found.draw(p); return nil }}, nil)
+	text, err := present(c, sight{raw: raw, draw: func(p *page) error { found.draw(p); return nil }}, nil)
 	if err == nil {
 		_, err = c.App.Writer.Write(text)
 	}

@@ -90,7 +90,7 @@ func (b *benchmark) show(c *cli.Context, results []benchResult) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	return present(c, sight{raw, func(p *page) error {
+	return present(c, sight{raw: raw, draw: func(p *page) error {
 		b.draw(p, middle, runs)
 		return nil
 	}}, nil)

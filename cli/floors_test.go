@@ -29,6 +29,7 @@ var floors = map[string]float64{
 	"offers/door":       0.5,
 	"offers/meter":      0.5,
 	"offers/pages":      0.5,
+	"offers/scan":       0,
 	"offers/spell":      0.5,
 	"offers/witness":    0.5,
 	"offers/wire":       1,

@@ -24,6 +24,7 @@ func lookFlags(more ...cli.Flag) []cli.Flag {
 type sight struct {
 	raw  []byte
 	draw func(*page) error
+	json func(*page) error // writes it as JSON; nil: raw is all
 }
 
 // look shows what see returns, once or for as long as --watch is on.
@@ -71,7 +72,11 @@ func render(c *cli.Context, cl *client, see func(context.Context, *client) (sigh
 // present returns what was seen in the form that was asked for, but for what
 // early, where it is not nil, has got before all was seen.
 func present(c *cli.Context, s sight, early io.Writer) ([]byte, error) {
+	form := s.draw
 	if c.String("output") == "json" {
+		form = s.json
+	}
+	if form == nil {
 		var b bytes.Buffer
 		if err := json.Indent(&b, bytes.TrimSpace(s.raw), "", "  "); err != nil {
 			return nil, fmt.Errorf("the master's answer is not JSON: %w", err)
@@ -83,7 +88,7 @@ func present(c *cli.Context, s sight, early io.Writer) ([]byte, error) {
 	if p.early = early; early == nil && c.Bool("watch") {
 		_, p.enough = screenOf(c.App.Writer)
 	}
-	if err := s.draw(p); err != nil {
+	if err := form(p); err != nil {
 		return nil, err
 	}
 	return p.text.Bytes(), nil
@@ -95,7 +100,7 @@ func seeList[T any](ctx context.Context, cl *client, path, key string, query url
 	if err != nil {
 		return sight{}, err
 	}
-	return sight{raw, func(p *page) error {
+	return sight{raw: raw, draw: func(p *page) error {
 		items, err := listOf[T](raw, key)
 		if err != nil {
 			return err
@@ -132,7 +137,7 @@ func seeOne[T any](ctx context.Context, cl *client, path string, draw func(*page
 
 // sightOf is raw, the answer to path, decoded for draw.
 func sightOf[T any](raw []byte, path string, draw func(*page, T)) sight {
-	return sight{raw, func(p *page) error {
+	return sight{raw: raw, draw: func(p *page) error {
 		var v T
 		if err := json.Unmarshal(raw, &v); err != nil {
 			return fmt.Errorf("the master's answer to %s can't be read: %w", path, err)

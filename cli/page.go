@@ -111,8 +111,9 @@ func (p *page) lay(heading row, rows []row) (lines []row, widths []int) {
 		}
 	}
 	lines = make([]row, 0, len(rows)+1)
+	cells := make([]string, len(shown)*(len(rows)+1)) // of all lines
 	for n, r := range append([]row{heading}, rows...) {
-		line := make(row, len(shown))
+		line := row(cells[n*len(shown):][:len(shown)])
 		for j, i := range shown {
 			line[j] = strings.TrimPrefix(cell(r, i), "+")
 			if n > 0 && line[j] == "" {
@@ -133,6 +134,13 @@ func cell(r row, i int) string {
 
 // plain is text that a terminal only shows: what tasks say must not steer it.
 func plain(text string) string {
+	i := 0
+	for i < len(text) && ' ' <= text[i] && text[i] <= '~' {
+		i++
+	}
+	if i == len(text) { // as most is
+		return text
+	}
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return ' '
@@ -168,18 +176,18 @@ func (p *page) fit(lines []row) []int {
 }
 
 func (p *page) line(line row, widths []int, heading bool) {
-	var b strings.Builder
+	begin := p.text.Len()
 	for i, text := range line {
 		n, code := utf8.RuneCountInString(text), hue(text, heading)
 		if n > widths[i] {
 			text, n = cut(text, widths[i], i == 0), widths[i]
 		}
-		b.WriteString(p.ink(code, text))
-		if i < len(line)-1 {
-			b.WriteString(strings.Repeat(" ", widths[i]-n+2))
+		p.text.WriteString(p.ink(code, text))
+		for pad := widths[i] - n + 2; pad > 0 && i < len(line)-1; pad-- {
+			p.text.WriteByte(' ')
 		}
 	}
-	p.text.WriteString(strings.TrimRight(b.String(), " "))
+	p.text.Truncate(begin + len(bytes.TrimRight(p.text.Bytes()[begin:], " ")))
 	p.text.WriteByte('\n')
 }
 

@@ -29,7 +29,11 @@ func BenchmarkTaskTable(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		p := &page{now: time.Now(), early: &bytes.Buffer{}}
-		if err := drawTaskPages(b.Context(), p, text, nil); err != nil {
+		list, err := cutPage(text, "tasks")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := drawTaskPages(b.Context(), p, list, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

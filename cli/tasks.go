@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -53,113 +52,7 @@ func seeTasks(ctx context.Context, c *cli.Context, cl *client) (sight, error) {
 			query.Set(kind, t.ID)
 		}
 	}
-	if c.String("output") == "json" {
-		return seeList[api.Task](ctx, cl, "/v1/tasks", "tasks", query, nil)
-	}
 	return seeTaskPages(ctx, cl, query)
-}
-
-// firstTasks is how many tasks the first page has: few, so that it is there at
-// once. The others are as large as the masters make them.
-const firstTasks = "1000"
-
-// seeTaskPages draws each page of the list when it has come: there may be
-// 100,000 tasks.
-func seeTaskPages(ctx context.Context, cl *client, query url.Values) (sight, error) {
-	more := func(ctx context.Context, next string) ([]byte, error) {
-		query.Del("limit")
-		if next == "" {
-			query.Set("limit", firstTasks)
-		} else {
-			query.Set("next", next)
-		}
-		return cl.Read(ctx, "/v1/tasks?"+query.Encode())
-	}
-	text, err := more(ctx, "")
-	return sight{draw: func(p *page) error { return drawTaskPages(ctx, p, text, more) }}, err
-}
-
-// taskPage is one answer, decoded.
-type taskPage struct {
-	api.Tasks
-	err error
-}
-
-// drawTaskPages draws the first page of a list of tasks, and those that more
-// returns: the next one is asked for and decoded while one is drawn.
-func drawTaskPages(ctx context.Context, p *page, text []byte, more func(ctx context.Context, next string) ([]byte, error)) error {
-	first := decodeTasks(text, nil)
-	if first.err != nil {
-		return first.err
-	}
-	if len(first.Tasks.Tasks) == 0 && first.Next == "" {
-		p.printf("no tasks\n")
-		return nil
-	}
-	table := longTable{page: p}
-	table.add(taskTable(first.Tasks.Tasks, p.now))
-	if first.Next == "" || p.full() {
-		return nil
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	pages := make(chan taskPage)
-	go readTasks(ctx, first.Next, more, pages)
-	defer func() {
-		cancel()
-		for range pages { // until the goroutine has ended
-		}
-	}()
-	if err := p.pass(); err != nil {
-		return err
-	}
-	for part := range pages {
-		if part.err != nil {
-			return part.err
-		}
-		table.add(taskTable(part.Tasks.Tasks, p.now))
-		if err := p.pass(); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
-// readTasks sends the pages after one, the last of them or one with an error
-// at the end, and closes the channel.
-func readTasks(ctx context.Context, next string, more func(ctx context.Context, next string) ([]byte, error), pages chan<- taskPage) {
-	defer close(pages)
-	for next != "" {
-		part := decodeTasks(more(ctx, next))
-		select {
-		case pages <- part:
-		case <-ctx.Done():
-			return
-		}
-		next = part.Next
-	}
-}
-
-// decodeTasks reads an answer, or the error that came in its place.
-func decodeTasks(text []byte, err error) (part taskPage) {
-	if err == nil {
-		if err = json.Unmarshal(text, &part.Tasks); err != nil {
-			err = fmt.Errorf("the master's list of tasks can't be read: %w", err)
-		}
-	}
-	if part.err = err; err != nil {
-		part.Next = ""
-	}
-	return part
-}
-
-// taskTable is the heading of a list of tasks and its rows.
-func taskTable(list []api.Task, now time.Time) (heading row, rows []row) {
-	for i := range list {
-		t := &list[i]
-		rows = append(rows, row{string(t.ID), t.Name, string(t.State), endOf(t), string(t.Framework), string(t.Agent), askedBy(&t.Resources), held(t),
-			t.Reason, t.Message, age(now, when(t.Created))})
-	}
-	return row{"ID", "NAME", "STATE", "EXIT", "FRAMEWORK", "AGENT", "RESOURCES", "+DEVICES", "+REASON", "+MESSAGE", "AGE"}, rows
 }
 
 func drawTask(p *page, t api.Task) {

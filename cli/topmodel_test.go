@@ -241,13 +241,12 @@ func BenchmarkTop(b *testing.B) {
 	s := newStage(b, false)
 	s.press("2")
 	s.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
-	list := make([]api.Task, 100_000)
-	for i := range list {
+	rows := make([]row, 100_000)
+	for i := range rows {
 		created := s.now.Add(-time.Duration(i) * time.Second)
-		list[i] = api.Task{ID: offers.TaskID(fmt.Sprintf("task-%d", i)), Framework: "f00001-5877", Agent: "a00001-5877", State: "running", Created: &created}
+		rows[i] = taskRow(&api.Task{ID: offers.TaskID(fmt.Sprintf("task-%d", i)), Framework: "f00001-5877", Agent: "a00001-5877", State: "running", Created: &created}, s.now, "-", "")
 	}
-	heading, rows := taskTable(list, s.now)
-	seen := topSeen{at: s.now, want: s.want, status: &api.Status{}, table: topTable{heading, rows, taskKey}}
+	seen := topSeen{at: s.now, want: s.want, status: &api.Status{}, table: topTable{taskHeading, rows, taskKey}}
 	b.Run("list", func(b *testing.B) {
 		for b.Loop() {
 			s.Update(seen)

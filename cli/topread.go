@@ -45,7 +45,7 @@ var topViews = []topView{
 			return s.draw, err
 		}},
 	{name: "tasks", one: "task", sort: "AGE",
-		list: topList("/v1/tasks", "tasks", taskTable, taskKey),
+		list: topTasks,
 		open: func(ctx context.Context, cl *client, key string) (func(*page) error, error) {
 			s, err := seeOne(ctx, cl, "/v1/tasks/"+url.PathEscape(key), drawTask)
 			return s.draw, err
@@ -60,8 +60,23 @@ var topViews = []topView{
 
 func firstCell(r row) string { return r[0] }
 
-// taskKey reads what names a task out of a row of [taskTable].
+// taskKey reads what names a task out of a row of [taskHeading].
 func taskKey(r row) string { return thing{ID: r[0], Framework: r[4]}.ref() }
+
+// topTasks asks for all tasks and makes them a table.
+func topTasks(ctx context.Context, cl *client, now time.Time) (topTable, error) {
+	t := topTable{taskHeading, nil, taskKey}
+	reader, more := readTasks(now), cl.tasksAfter(url.Values{})
+	first, err := more(ctx, "")
+	if err != nil {
+		return topTable{}, err
+	}
+	return t, eachPage(ctx, first, more, func(items []byte) (bool, error) {
+		rows, err := reader.of(items)
+		t.rows = append(t.rows, rows...)
+		return true, err
+	})
+}
 
 // topList asks for a list and makes it a table.
 func topList[T any](path, list string, table func([]T, time.Time) (row, []row), key func(row) string) func(context.Context, *client, time.Time) (topTable, error) {
