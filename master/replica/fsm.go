@@ -23,11 +23,7 @@ import (
 const fenceSize = 8
 
 func encodeEntry(term uint64, batch []state.Command) ([]byte, error) {
-	body, err := state.Encode(batch)
-	if err != nil {
-		return nil, err
-	}
-	return append(binary.BigEndian.AppendUint64(make([]byte, 0, fenceSize+len(body)), term), body...), nil
+	return state.Append(binary.BigEndian.AppendUint64(nil, term), batch)
 }
 
 // fsm applies committed entries. Raft calls it from one goroutine; current is

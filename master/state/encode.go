@@ -24,12 +24,14 @@ const (
 //	4  launches have names
 //	5  and say for which demand they are
 //	6  and may be part of a trace
+//	7  the commonest commands are written compactly, see appendCommands
 const (
-	commandVersion = 6
+	commandVersion = 7
+	compactVersion = 7 // the first that is
 	oldestVersion  = 1
 )
 
-// How records and commands are written: field by field under the names of the
+// How records and most commands are written: field by field under the names of the
 // json tags, never through JSON methods; core deterministic CBOR; times as
 // RFC 3339 in UTC to the nanosecond. A field or a version that is not known
 // here is an error: a master that skipped it would compute another state.
@@ -68,24 +70,24 @@ func must[T any](mode T, err error) T {
 	return mode
 }
 
-// Encode returns the batch as one Raft entry. It fails for a batch without
+// Encode returns the batch as one Raft entry, see [Append].
+func Encode(batch []Command) ([]byte, error) { return Append(nil, batch) }
+
+// Append appends the batch as one Raft entry to out. It fails for a batch without
 // commands or past the limits, and for a command that is none.
-func Encode(batch []Command) ([]byte, error) {
+func Append(out []byte, batch []Command) ([]byte, error) {
 	if err := proper(batch); err != nil {
 		return nil, err
 	}
-	bounded := make([]Command, len(batch))
-	for i := range batch {
-		bounded[i] = inCalendar(batch[i])
-	}
-	body, err := encoding.Marshal(bounded)
+	before := len(out)
+	out, err := appendCommands(append(out, commandVersion), batch)
 	if err != nil {
 		return nil, fmt.Errorf("encode commands: %w", err)
 	}
-	if len(body) >= MaxEntry {
-		return nil, fmt.Errorf("encode commands: %d bytes; at most %d in one entry", len(body), MaxEntry)
+	if size := len(out) - before; size > MaxEntry {
+		return nil, fmt.Errorf("encode commands: %d bytes; at most %d in one entry", size, MaxEntry)
 	}
-	return append([]byte{commandVersion}, body...), nil
+	return out, nil
 }
 
 // Decode reads one Raft entry, all of it or nothing.
@@ -98,8 +100,21 @@ func Decode(entry []byte) ([]Command, error) {
 	case entry[0] < oldestVersion || entry[0] > commandVersion:
 		return nil, fmt.Errorf("decode commands: the entry has version %d; this Ringmaster reads versions %d to %d, use the one that wrote it", entry[0], oldestVersion, commandVersion)
 	}
+	decode := readCommands
+	if entry[0] < compactVersion {
+		decode = readList
+	}
+	batch, err := decode(entry[1:])
+	if err != nil {
+		return nil, err
+	}
+	return batch, proper(batch)
+}
+
+// readList reads the commands of an entry that is not compact: a list in CBOR.
+func readList(in []byte) ([]Command, error) {
 	var raw []cbor.RawMessage
-	if err := decoding.Unmarshal(entry[1:], &raw); err != nil {
+	if err := decoding.Unmarshal(in, &raw); err != nil {
 		return nil, fmt.Errorf("decode commands: %w", err)
 	}
 	if len(raw) > MaxBatch {
@@ -111,7 +126,7 @@ func Decode(entry []byte) ([]Command, error) {
 			return nil, fmt.Errorf("decode command %d: %w", i, err)
 		}
 	}
-	return batch, proper(batch)
+	return batch, nil
 }
 
 func proper(batch []Command) error {
@@ -132,33 +147,51 @@ func proper(batch []Command) error {
 func inCalendar(c Command) Command {
 	switch {
 	case c.RegisterAgent != nil:
-		c.RegisterAgent = amend(c.RegisterAgent, func(r *RegisterAgent) []*time.Time { return []*time.Time{&r.Time, &r.Agent.Started} })
+		c.RegisterAgent = amend(c.RegisterAgent, func(r *RegisterAgent) times { return times{&r.Time, &r.Agent.Started} })
 	case c.SetAgentState != nil:
-		c.SetAgentState = amend(c.SetAgentState, func(r *SetAgentState) []*time.Time { return []*time.Time{&r.Time} })
+		c.SetAgentState = amend(c.SetAgentState, func(r *SetAgentState) times { return times{&r.Time} })
 	case c.RegisterFramework != nil:
-		c.RegisterFramework = amend(c.RegisterFramework, func(r *RegisterFramework) []*time.Time { return []*time.Time{&r.Time} })
+		c.RegisterFramework = amend(c.RegisterFramework, func(r *RegisterFramework) times { return times{&r.Time} })
 	case c.DisconnectFramework != nil:
-		c.DisconnectFramework = amend(c.DisconnectFramework, func(r *DisconnectFramework) []*time.Time { return []*time.Time{&r.Deadline} })
+		c.DisconnectFramework = amend(c.DisconnectFramework, func(r *DisconnectFramework) times { return times{&r.Deadline} })
 	case c.RemoveFramework != nil:
-		c.RemoveFramework = amend(c.RemoveFramework, func(r *RemoveFramework) []*time.Time { return []*time.Time{&r.Time} })
+		c.RemoveFramework = amend(c.RemoveFramework, func(r *RemoveFramework) times { return times{&r.Time} })
 	case c.Launch != nil:
-		c.Launch = amend(c.Launch, func(r *Launch) []*time.Time {
-			r.Task.Kill, r.Task.End = nil, nil
-			return []*time.Time{&r.Task.Created}
-		})
+		if t := &c.Launch.Task; t.Kill != nil || t.End != nil {
+			launch := *c.Launch
+			launch.Task.Kill, launch.Task.End = nil, nil
+			c.Launch = &launch
+		}
+		c.Launch = amend(c.Launch, func(r *Launch) times { return times{&r.Task.Created} })
 	case c.EndTask != nil:
-		c.EndTask = amend(c.EndTask, func(r *EndTask) []*time.Time { return []*time.Time{&r.Status.Started, &r.Status.Time} })
+		c.EndTask = amend(c.EndTask, func(r *EndTask) times { return times{&r.Status.Started, &r.Status.Time} })
 	case c.KillTask != nil:
-		c.KillTask = amend(c.KillTask, func(r *KillTask) []*time.Time { return []*time.Time{&r.Order.Time} })
+		c.KillTask = amend(c.KillTask, func(r *KillTask) times { return times{&r.Order.Time} })
 	}
 	return c
 }
 
-// amend returns a copy of c without the times that can't be written.
-func amend[T any](c *T, times func(*T) []*time.Time) *T {
+// times of a command, nil where it has fewer.
+type times [2]*time.Time
+
+// The years that can be written begin and end here.
+var (
+	calendarBegins = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	calendarEnds   = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+func writable(t *time.Time) bool {
+	return t == nil || !t.Before(calendarBegins) && t.Before(calendarEnds)
+}
+
+// amend returns c, or a copy of it without the times that can't be written.
+func amend[T any](c *T, of func(*T) times) *T {
+	if at := of(c); writable(at[0]) && writable(at[1]) {
+		return c
+	}
 	copied := *c
-	for _, t := range times(&copied) {
-		if year := t.UTC().Year(); year < 0 || year > 9999 {
+	for _, t := range of(&copied) {
+		if !writable(t) {
 			*t = time.Time{}
 		}
 	}

@@ -163,19 +163,21 @@ func TestDecodeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for version := byte(1); version < good[0]; version++ {
-		elder := append([]byte{version}, good[1:]...)
-		if batch, err := Decode(elder); err != nil || len(batch) == 0 {
+	old := elder(t, []Command{{Init: &Init{cluster}}})
+	for version := byte(1); version < compactVersion; version++ {
+		old[0] = version
+		if batch, err := Decode(old); err != nil || len(batch) == 0 {
 			t.Errorf("an entry of version %d: %v", version, err)
 		}
 	}
 	for what, entry := range map[string][]byte{
 		"empty":                  {},
 		"version 0":              {0, 0x80},
-		"version 7":              {7, 0x80},
+		"version 8":              {8, 0x80},
 		"1 to 65536":             {1, 0x80},
 		"names 0":                {1, 0x81, 0xa0},
-		"decode commands: ":      good[:len(good)-1],
+		"decode commands: ":      old[:len(old)-1],
+		"decode command 0: ":     good[:len(good)-1],
 		"extraneous":             append(bytes.Clone(good), 0),
 		"unknown field":          {1, 0x81, 0xa1, 0x18, 99, 0x01},
 		"duplicate map key":      {1, 0x81, 0xa2, 0x01, 0xa0, 0x01, 0xa0},
