@@ -1,38 +1,51 @@
 package cli
 
 import (
-	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+
+	"github.com/ringmaster-project/ringmaster/agent/inventory"
 )
 
 // What may be allocated until the garbage collector runs again, by what was in
-// use when it ran last: twice that, which of a loaded master's time takes a
-// seventh less than the usual once for a quarter more memory (as measured with
-// bench run); but no more than roomyHeap where much is in use, for then it runs
-// seldom anyhow, and no less than half of that.
+// use when it ran last: twice that, but no less than leastRoom and no more than
+// mostRoom, save where that is less than half of what is in use. A collection
+// takes a core that the loop, Raft and the connections want, for a tenth of a
+// second and more where the machine is busy; what a launch waits for most is that.
+// A heap that grows from nothing would otherwise be collected every few hundred
+// milliseconds at first.
 const (
-	mostPercent  = 200
-	leastPercent = 50
-	roomyHeap    = 512 << 20
+	leastRoom = 256 << 20
+	mostRoom  = 512 << 20
+	// scarce is the part of the memory there is that leastRoom may take.
+	scarce = 16
+	// leastHeap is what the runtime takes for in use where less is: its least heap
+	// at GOGC=100, which grows with the percentage.
+	leastHeap = 4 << 20
 )
 
 // collectLess has the garbage collector run when that has been allocated, unless
 // GOGC says otherwise. It starts no goroutine: the runtime calls it after each
 // collection.
 func collectLess() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(mostPercent)
-		afterEachCollection(func(inUse uint64) { debug.SetGCPercent(percentFor(inUse)) })
+	if os.Getenv("GOGC") != "" {
+		return
 	}
+	least := uint64(0)
+	if memory, err := inventory.Memory(); err == nil {
+		least = uint64(min(memory/scarce, leastRoom))
+	}
+	debug.SetGCPercent(percentFor(0, least))
+	afterEachCollection(func(inUse uint64) { debug.SetGCPercent(percentFor(inUse, least)) })
 }
 
 // percentFor returns how much may be allocated, as GOGC has it.
-func percentFor(inUse uint64) int {
-	percent := math.Ceil(100 * roomyHeap / float64(max(inUse, 1)))
-	return int(min(max(percent, leastPercent), mostPercent))
+func percentFor(inUse, least uint64) int {
+	inUse = max(inUse, leastHeap)
+	room := max(min(max(2*inUse, least), mostRoom), inUse/2)
+	return int(100 * room / inUse)
 }
 
 // afterEachCollection calls do with what was in use after each collection, from

@@ -6,9 +6,15 @@ import (
 )
 
 func TestPercentFor(t *testing.T) {
-	for inUse, want := range map[uint64]int{0: 200, 100 << 20: 200, 256 << 20: 200, 512 << 20: 100, 800 << 20: 64, 1 << 30: 50, 100 << 30: 50} {
-		if got := percentFor(inUse); got != want {
-			t.Errorf("with %d MiB in use it is %d; want %d", inUse>>20, got, want)
+	for _, c := range []struct {
+		inUse, least uint64 // MiB
+		want         int
+	}{
+		{0, 256, 6400}, {4, 256, 6400}, {64, 256, 400}, {128, 256, 200}, {200, 256, 200}, {512, 256, 100}, {800, 256, 64}, {1 << 10, 256, 50}, {100 << 10, 256, 50},
+		{0, 0, 200}, {100, 0, 200}, {16, 64, 400}, {800, 64, 64},
+	} {
+		if got := percentFor(c.inUse<<20, c.least<<20); got != c.want {
+			t.Errorf("with %d MiB in use and %d at least it is %d; want %d", c.inUse, c.least, got, c.want)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (d Declared) Complete(dir string, found []offers.DeviceClass) (offers.Inven
 	}
 	for s, detect := range map[offers.Scalar]func() (int64, error){
 		offers.CPUs:      detectCPUs,
-		offers.Mem:       detectMemory,
+		offers.Mem:       Memory,
 		offers.Disk:      func() (int64, error) { return detectDisk(dir) },
 		offers.Bandwidth: func() (int64, error) { return 0, nil },
 	} {
@@ -89,7 +89,9 @@ func cpuQuota(folder string) int64 {
 	return quota * 1000 / period
 }
 
-func detectMemory() (int64, error) {
+// Memory returns the bytes that the host has, or that this process may take of
+// them.
+func Memory() (int64, error) {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
 		return 0, err
