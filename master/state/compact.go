@@ -151,7 +151,7 @@ func (w *compactWriter) launch(t *Task) {
 	w.text(slotWord, string(s.Traceparent))
 	w.amounts(t.Holding.Amounts)
 	w.ports(len(t.Holding.Ports) == 0, t.Holding.Ports)
-	writeMap(w, len(t.Holding.Devices) == 0, t.Holding.Devices, w.grants)
+	w.devices(t.Holding.Devices)
 	w.time(t.Created)
 	w.uvarint(t.Absences)
 	w.like = s
@@ -216,6 +216,15 @@ func (w *compactWriter) grants(grants []offers.Grant) {
 		w.varint(int64(g.Index))
 		w.varint(g.Memory)
 		w.varint(g.Share)
+	}
+}
+
+// devices are written as a map from their classes would be.
+func (w *compactWriter) devices(held offers.Devices) {
+	w.length(len(held) == 0, len(held))
+	for i := range held {
+		w.text(slotWord, held[i].Class)
+		w.grants(held[i].Grants)
 	}
 }
 

@@ -118,7 +118,7 @@ func drawCommand(r *rand.Rand) Command {
 			Devices: one(r, nil, map[string]offers.DeviceAsk{}, map[string]offers.DeviceAsk{"gpu": {Count: 2, Memory: 3, Share: 4}}),
 		}
 		l.Task.Spec.Command = one(r, nil, &offers.Command{Shell: text()}, &offers.Command{Argv: one(r, nil, []string{}, []string{"a", text()}), Env: words(), User: text()})
-		l.Task.Holding = offers.Holding{Amounts: l.Task.Spec.Resources.Amounts, Ports: l.Task.Spec.Resources.Ports, Devices: grants}
+		l.Task.Holding = offers.Holding{Amounts: l.Task.Spec.Resources.Amounts, Ports: l.Task.Spec.Resources.Ports, Devices: offers.DevicesOf(grants)}
 		return Command{Launch: l}
 	}
 }
@@ -248,7 +248,7 @@ func storied() []Command {
 	t.Spec.Health = &offers.Health{}
 	t.Holding = offers.Holding{
 		Amounts: t.Spec.Resources.Amounts, Ports: t.Spec.Resources.Ports,
-		Devices: map[string][]offers.Grant{"gpu": {{ID: "g0", Memory: 1 << 34, Share: 500}}},
+		Devices: offers.OneDevice("gpu", offers.Grant{ID: "g0", Memory: 1 << 34, Share: 500}),
 	}
 	ended := end("f00001-c0de", "rich", offers.Failed)
 	ended.EndTask.Status.ExitCode, ended.EndTask.Status.Started = &code, start.Add(-time.Second)

@@ -78,7 +78,7 @@ func (r *compactReader) launch(t *Task) {
 		s.Labels = r.like.Labels
 	}
 	s.Traceparent = offers.Traceparent(r.text(slotWord))
-	t.Holding = offers.Holding{Amounts: r.amounts(), Ports: r.ports(), Devices: readMap(r, r.grants)}
+	t.Holding = offers.Holding{Amounts: r.amounts(), Ports: r.ports(), Devices: r.devices()}
 	t.Created = r.time()
 	t.Absences = r.uvarint()
 	r.like = s
@@ -170,6 +170,22 @@ func (r *compactReader) grants() []offers.Grant {
 	out := make([]offers.Grant, n)
 	for i := range out {
 		out[i] = offers.Grant{ID: r.text(slotWord), Index: int(r.varint()), Memory: r.varint(), Share: r.varint()}
+	}
+	return out
+}
+
+func (r *compactReader) devices() offers.Devices {
+	n, some := r.length(maxElements, 2)
+	if !some {
+		return nil
+	}
+	out := make(offers.Devices, n)
+	for i := range out {
+		out[i] = offers.ClassGrants{Class: r.text(slotWord), Grants: r.grants()}
+		if i > 0 && out[i].Class <= out[i-1].Class {
+			r.fail(fmt.Errorf("the devices of %.60q are out of order", out[i].Class))
+			return nil
+		}
 	}
 	return out
 }

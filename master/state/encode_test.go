@@ -22,7 +22,7 @@ func (f *filler) fill(v reflect.Value, path string) {
 	f.n++
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(fmt.Sprintf("%s %d \xff", path, f.n))
+		v.SetString(fmt.Sprintf("%s %04d \xff", path, f.n)) // ascending
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
