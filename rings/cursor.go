@@ -293,15 +293,21 @@ func (c *Cursor) scan() bool {
 		c.at++
 		return true
 	}
+	c.leave()
+	return false
+}
+
+// leave goes on from a leaf that was read to its end.
+func (c *Cursor) leave() {
+	t := &c.x.trees[c.kind]
 	if c.whole && !c.still {
 		t.tighten(c.leaf)
 	}
-	if h.parent == none {
+	if up := t.leafHeads[c.leaf].parent; up == none {
 		c.leaf = none
 	} else {
-		c.step(h.parent, t.indexOf(h.parent, c.leaf)+1)
+		c.step(up, t.indexOf(up, c.leaf)+1)
 	}
-	return false
 }
 
 // seek goes to the first entry of a stretch of amounts whose leaf may hold a

@@ -137,6 +137,9 @@ func indexMatchesModel(t *rapid.T) {
 				t.Fatalf("kind %d need %d, one of a kind:\n got %v\nwant %v", kind, need, got, want)
 			}
 		},
+		"sample": func(t *rapid.T) {
+			g.compareSample(g.kind(t), g.need(t), rapid.IntRange(1, 40).Draw(t, "room"), rapid.IntRange(1, 9).Draw(t, "of each"))
+		},
 		"from outside": func(t *rapid.T) {
 			kind, need := g.kind(t), g.need(t)
 			got, want := collect(g.index.Outermost(kind, need)), g.model.fitting(kind, need, g.model.inward(kind, need[kind]))

@@ -106,6 +106,9 @@ func (x *Index) Free(id offers.AgentID) []int64 {
 	return x.vector(slot)
 }
 
+// FreeAt is [Index.Free] for a caller who holds the slot of an agent.
+func (x *Index) FreeAt(slot int) []int64 { return x.vector(int32(slot)) }
+
 // Ring is the ring of a kind, from 1, that holds agents with that amount of it.
 func (x *Index) Ring(kind Kind, amount int64) int { return x.layouts[kind].holding(amount) }
 

@@ -278,6 +278,30 @@ func (w *twin) compareSkips(kind rings.Kind, need []int64, n int) {
 	}
 }
 
+// compareSample holds a sample against the steps and skips that it stands for.
+func (w *twin) compareSample(kind rings.Kind, need []int64, room, ofRing int) {
+	w.t.Helper()
+	for _, walk := range []func(rings.Kind, []int64) rings.Cursor{w.index.Candidates, w.index.Outermost} {
+		c := walk(kind, need)
+		var want []int32
+		ring, in := 0, 0
+		for slot, ok := c.Step(); ok && len(want) < room; slot, ok = c.Step() {
+			want = append(want, int32(slot))
+			if c.SkipAlike(); c.Ring() != ring {
+				ring, in = c.Ring(), 0
+			}
+			if in++; in == ofRing {
+				c.SkipRing()
+			}
+		}
+		c = walk(kind, need)
+		got := make([]int32, room)
+		if got = got[:c.Sample(got, ofRing)]; !slices.Equal(got, want) {
+			w.t.Fatalf("kind %d need %d, %d of each ring:\n got slots %v\nwant %v", kind, need, ofRing, got, want)
+		}
+	}
+}
+
 // read takes n more candidates from the open cursor, which other walks over
 // the unchanged index must not disturb.
 func (w *twin) read(n int) {
