@@ -97,8 +97,11 @@ func (w *waste) breaks(s *search, slot int, columns []int64) float64 {
 	var cost float64
 	for n := range w.large {
 		l := &w.large[n]
-		group, idle := s.m.gauges[l.class][slot].group, columns[scalars+2*l.class]
-		if idle < l.count || group == nil || group.hosts&(1<<n) == 0 {
+		idle := columns[scalars+2*l.class]
+		if idle < l.count {
+			continue
+		}
+		if group := s.m.gauges[l.class][slot].group; group == nil || group.hosts&(1<<n) == 0 {
 			continue
 		}
 		cpus, mem := columns[offers.CPUs], columns[offers.Mem]

@@ -10,6 +10,9 @@ type stake struct {
 	glances bool    // the gauges tell of the demand what they tell of the agent
 	idle    []int64 // by class, the devices
 	gaps    []gap
+
+	capacity int64 // bytes of the device of the latest glance
+	milli    int64 // thousandths of it that the unit asks for
 }
 
 // gap is what is left on a device, or on several of them, of which a part is
@@ -17,9 +20,8 @@ type stake struct {
 type gap struct {
 	class   int
 	devices int64
-	free    int64 // bytes of the device before
-	taken   int64 // bytes of each
-	of      int64 // bytes that the device has
+	free    int64 // thousandths of the device before
+	taken   int64 // thousandths of each
 }
 
 // begin sets out to weigh agents for the demand of a search. Those of a demand
@@ -29,7 +31,7 @@ func (w *waste) begin(s *search) {
 		w.idle = make([]int64, n)
 	}
 	clear(w.idle)
-	w.gaps = w.gaps[:0]
+	w.gaps, w.capacity = w.gaps[:0], 0
 	d := s.d
 	r := &d.spec.Resources
 	w.glances = s.trail == nil && d.single() && len(d.spec.Constraints) == 0 && len(d.owner.refused) == 0 &&
@@ -65,17 +67,17 @@ func (w *waste) glanceAt(s *search, slot int) bool {
 		bytes = int64(want.ask.Count) * g.capacity
 		w.idle[want.class] = int64(want.ask.Count)
 	} else {
-		var free int64
+		if g.capacity != w.capacity {
+			w.capacity, w.milli = g.capacity, thousandths(bytes, g.capacity)
+		}
+		var p part
 		if g.spreads(s.d) {
-			free = g.most()
+			p = g.most()
 		} else {
-			free = g.closest(bytes)
+			p = g.closest(bytes, w.milli)
 		}
-		w.idle[want.class] = 0
-		if free == g.capacity {
-			w.idle[want.class] = 1
-		}
-		w.gaps = append(w.gaps[:0], gap{want.class, 1, free, bytes, g.capacity})
+		w.idle[want.class] = p.idle()
+		w.gaps = append(w.gaps[:0], gap{want.class, 1, p.thousandths(), w.milli})
 	}
 	s.latest = nil // take is of another agent now
 	s.take[scalars+want.class] = bytes
@@ -111,7 +113,7 @@ func (w *waste) look(s *search, a *agent) bool {
 			w.idle[want.class] = int64(want.ask.Count)
 		}
 		if !want.ask.Whole() { // an idle device is as good as another
-			w.gaps = append(w.gaps, gap{want.class, int64(want.ask.Count), c.Free(d), want.ask.Bytes(size) / int64(want.ask.Count), size})
+			w.gaps = append(w.gaps, gap{want.class, int64(want.ask.Count), thousandths(c.Free(d), size), thousandths(want.ask.Bytes(size)/int64(want.ask.Count), size)})
 		}
 	}
 	return true
@@ -120,8 +122,8 @@ func (w *waste) look(s *search, a *agent) bool {
 // cost is the expected waste of what is left less that of what was there.
 func (g *gap) cost(classes []*classLore) float64 {
 	psi := &classes[g.class].psi
-	x := thousandths(g.free, g.of)
-	m := min(thousandths(g.taken, g.of), x)
+	x := g.free
+	m := min(g.taken, x)
 	return float64(g.devices) * (psi[x-m] - psi[x])
 }
 

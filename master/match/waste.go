@@ -1,6 +1,9 @@
 package match
 
-import "github.com/ringmaster-project/ringmaster/offers"
+import (
+	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/rings"
+)
 
 // waste is the strategy `waste`: of some suitable agents of each ring, no two of
 // them alike, the one that the unit costs least. What it costs is what becomes of the room
@@ -29,6 +32,9 @@ import "github.com/ringmaster-project/ringmaster/offers"
 type waste struct {
 	lore
 	stake
+
+	few     [wasteInAll]int32 // slots that are compared
+	touched int64
 }
 
 // The bounds of a search. A ring offers its closest agents only.
@@ -47,6 +53,11 @@ func (w *waste) choose(s *search) *agent {
 	}
 	w.align(s.m)
 	w.begin(s)
+	if w.glances && len(s.d.asks) > 0 {
+		if slot, sure := w.least(s); sure {
+			return s.at(slot)
+		}
+	}
 	g := s.gradient()
 	best, least := -1, 0.0
 	ring, ofRing, inAll := 0, 0, 0
@@ -76,10 +87,39 @@ func (w *waste) choose(s *search) *agent {
 			g.cursor.SkipRing()
 		}
 	}
-	if best < 0 {
+	return s.at(best)
+}
+
+// least returns the slot of the same agent, -1 for nobody, where the gauges tell
+// all; false when a quota stands against one, so that each has to be looked at.
+func (w *waste) least(s *search) (best int, sure bool) {
+	best = -1
+	least := 0.0
+	cursor := s.m.index.Candidates(rings.Kind(s.d.column), s.d.need)
+	few := w.few[:cursor.Sample(w.few[:], wasteOfRing)]
+	for _, slot := range few {
+		w.touched += s.m.gauges[s.d.asks[0].class][slot].capacity
+	}
+	s.looks += len(few)
+	for _, slot := range few {
+		slot := int(slot)
+		if !w.glanceAt(s, slot) && !w.look(s, s.m.bySlot[slot]) {
+			return -1, false
+		}
+		c := w.cost(s, slot, s.m.index.FreeAt(slot))
+		if best < 0 || c < least {
+			best, least = slot, c
+		}
+	}
+	return best, true
+}
+
+// at returns the agent of a slot, nil for none.
+func (s *search) at(slot int) *agent {
+	if slot < 0 {
 		return nil
 	}
-	return s.m.bySlot[best]
+	return s.m.bySlot[slot]
 }
 
 // The weights of the cost's terms.
@@ -104,7 +144,7 @@ func (w *waste) cost(s *search, slot int, columns []int64) float64 {
 		if g.devices == 0 {
 			continue
 		}
-		free := float64(g.free) * g.milli
+		free := g.free
 		taken := float64(s.take[scalars+i]) * g.milli
 		cost += weightLeft * (free - taken) / largeClass
 		if class.rho > 0 {
