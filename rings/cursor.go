@@ -33,8 +33,9 @@ type Cursor struct {
 	x    *Index
 	kind Kind
 	need []int64
-	// lanes are those of need, and moreLanes all of them where they are too many.
-	lanes     [4]uint64
+	// lanes are those of need, first what is wanted, then what is ample, and moreLanes
+	// all of them where they are too many.
+	lanes     [8]uint64
 	moreLanes []uint64
 
 	// leaf and at are the entry to look at next; leaf is none where the present
@@ -134,18 +135,26 @@ func (x *Index) Outermost(kind Kind, need []int64) Cursor {
 
 // pack finds the lanes of the need.
 func (c *Cursor) pack() {
-	if c.x.words > len(c.lanes) {
-		c.moreLanes = make([]uint64, c.x.words)
+	if 2*c.x.words > len(c.lanes) {
+		c.moreLanes = make([]uint64, 2*c.x.words)
 	}
-	packNeed(c.wanted(), c.need)
+	packNeed(c.wanted(), c.ample(), c.need)
 }
 
 // wanted are the lanes of the need.
 func (c *Cursor) wanted() []uint64 {
 	if c.moreLanes != nil {
-		return c.moreLanes
+		return c.moreLanes[:c.x.words]
 	}
 	return c.lanes[:c.x.words]
+}
+
+// ample are lanes that are enough for the need, however they were rounded.
+func (c *Cursor) ample() []uint64 {
+	if c.moreLanes != nil {
+		return c.moreLanes[c.x.words:]
+	}
+	return c.lanes[c.x.words : 2*c.x.words]
 }
 
 // Closest is the first of [Index.Candidates].
@@ -265,14 +274,15 @@ func (c *Cursor) stretch() bool {
 // there is none.
 func (c *Cursor) scan() bool {
 	t := &c.x.trees[c.kind]
-	nd, h, wanted := &t.leaves[c.leaf], &t.leafHeads[c.leaf], c.wanted()
+	nd, h, wanted, ample := &t.leaves[c.leaf], &t.leafHeads[c.leaf], c.wanted(), c.ample()
 	for ; c.at < int(h.n); c.at++ {
 		slot := nd.slot[c.at]
 		if nd.key[c.at] > c.lastKey {
 			c.leaf = none
 			return false
 		}
-		if !mayFit(t.lanes(slot), wanted) {
+		lanes := t.lanes(slot)
+		if !mayFit(lanes, wanted) {
 			continue
 		}
 		v := t.vector(slot)
@@ -281,7 +291,7 @@ func (c *Cursor) scan() bool {
 			c.leaf = none
 			return false
 		}
-		if own < c.first || !fits(v, c.need) {
+		if own < c.first || !mayFit(lanes, ample) && !fits(v, c.need) {
 			continue
 		}
 		c.whole = false

@@ -12,11 +12,12 @@ import "math/bits"
 // CACM 18(8), 1975.
 const (
 	laneBits  = 16
+	exact     = 1022 // the largest amount that a lane does not round
 	lanesEach = 64 / laneBits
 	guards    = 0x8000_8000_8000_8000
 )
 
-// lane is an amount, absent or more, in 15 bits: exact up to 1,022, then to 9
+// lane is an amount, absent or more, in 15 bits: [exact] up to there, then to 9
 // bits behind the first.
 func lane(amount int64) uint64 {
 	n := uint64(amount + 1)
@@ -32,17 +33,25 @@ func pack(lanes []uint64, v []int64) {
 	}
 }
 
-// packNeed writes the lanes of a need, of which nothing is asked where it is 0.
-func packNeed(lanes []uint64, need []int64) {
-	clear(lanes)
+// packNeed writes the lanes of a need, of which nothing is asked where it is 0, into
+// wanted; a vector with lanes that are no less may fit. One with lanes no less than
+// those written into ample does for certain.
+func packNeed(wanted, ample []uint64, need []int64) {
+	clear(wanted)
+	clear(ample)
 	for k, amount := range need {
 		if amount > 0 {
-			lanes[k/lanesEach] |= lane(amount) << (k % lanesEach * laneBits)
+			n, at := lane(amount), k%lanesEach*laneBits
+			wanted[k/lanesEach] |= n << at
+			if amount > exact {
+				n++
+			}
+			ample[k/lanesEach] |= n << at
 		}
 	}
 }
 
-// mayFit says whether no lane is less than what is needed.
+// mayFit says whether no lane is less than what is needed, or ample.
 func mayFit(lanes, need []uint64) bool {
 	enough := uint64(guards)
 	need = need[:len(lanes)]

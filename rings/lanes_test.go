@@ -37,10 +37,11 @@ func TestLanesKeepTheOrder(t *testing.T) {
 }
 
 // TestLanesNeverHideWhatFits: what fits may fit by its lanes too, also under tops
-// that were lifted to it, and what lacks half of something doesn't.
+// that were lifted to it, and what lacks half of something doesn't. What is ample
+// fits.
 func TestLanesNeverHideWhatFits(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 2))
-	no := 0
+	no, ampleFor := 0, 0
 	for range 200_000 {
 		kinds := 1 + rnd.IntN(9)
 		words := (kinds + lanesEach - 1) / lanesEach
@@ -54,10 +55,10 @@ func TestLanesNeverHideWhatFits(t *testing.T) {
 		if rnd.IntN(4) == 0 {
 			need[rnd.IntN(kinds)] = max(anyAmount(rnd), 0)
 		}
-		has, tops, wanted := make([]uint64, words), make([]uint64, words), make([]uint64, words)
+		has, tops, wanted, ample := make([]uint64, words), make([]uint64, words), make([]uint64, words), make([]uint64, words)
 		pack(has, v)
 		pack(tops, other)
-		packNeed(wanted, need)
+		packNeed(wanted, ample, need)
 		before := slices.Clone(tops)
 		if lift(tops, has) == slices.Equal(tops, before) {
 			t.Fatalf("lifting %x to %x made it %x, and said otherwise", before, has, tops)
@@ -75,12 +76,17 @@ func TestLanesNeverHideWhatFits(t *testing.T) {
 				t.Fatalf("%v has half of %v, and its lanes hide that", v, need)
 			}
 		}
+		if mayFit(has, ample) {
+			if ampleFor++; !fits(v, need) {
+				t.Fatalf("%v does not fit %v, and its lanes %x are ample, %x", need, v, has, ample)
+			}
+		}
 		if !mayFit(has, wanted) {
 			no++
 		}
 	}
-	if no == 0 {
-		t.Error("nothing was passed over by its lanes")
+	if no == 0 || ampleFor == 0 {
+		t.Errorf("%d were passed over by their lanes, %d were ample", no, ampleFor)
 	}
 }
 

@@ -34,7 +34,7 @@ type sample struct {
 // ring; it stops where there is no room for more.
 func (c *Cursor) sampleLeaf(s *sample) {
 	t := &c.x.trees[c.kind]
-	nd, h, wanted := &t.leaves[c.leaf], &t.leafHeads[c.leaf], c.wanted()
+	nd, h, wanted, ample := &t.leaves[c.leaf], &t.leafHeads[c.leaf], c.wanted(), c.ample()
 	keys := nd.key[:h.n]
 	for c.at < len(keys) {
 		key, slot := keys[c.at], nd.slot[c.at]
@@ -50,7 +50,8 @@ func (c *Cursor) sampleLeaf(s *sample) {
 			continue
 		}
 		c.at++
-		if !mayFit(t.lanes(slot), wanted) {
+		lanes := t.lanes(slot)
+		if !mayFit(lanes, wanted) {
 			continue
 		}
 		v := t.vector(slot)
@@ -59,7 +60,7 @@ func (c *Cursor) sampleLeaf(s *sample) {
 			c.leaf = none
 			return
 		}
-		if own < c.first || !fits(v, c.need) {
+		if own < c.first || !mayFit(lanes, ample) && !fits(v, c.need) {
 			continue
 		}
 		c.whole = false
