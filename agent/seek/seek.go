@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"time"
 
@@ -19,7 +20,11 @@ const (
 	lastWait     = 5 * time.Second
 	electionWait = 500 * time.Millisecond // the longest while masters elect
 	maxRedirects = 4
-	dialPatience = 3 * time.Second // for one address: a master that is stopped says nothing
+	// dialPatience is for one address: a master that is stopped says nothing. It
+	// doubles each time that it was too short: where very many agents come back at
+	// once, whoever gives up has waited for nothing, and so has the master worked.
+	dialPatience    = 3 * time.Second
+	longestPatience = 10 * time.Second // a handshake may take no more
 	// masterSilence is after how long without a sign of life the leader is
 	// left, for one that was stopped or cut off. Its answers to pings are most of
 	// what idle agents hear, and they are most of what an idle leader has to do.
@@ -40,10 +45,12 @@ type Seeker struct {
 // the leader took the agent, and goes on to the next master after every
 // failure and every end.
 func (s *Seeker) Run(ctx context.Context, converse func(wire.Link) bool) {
-	wait, trouble := firstWait, make([]string, len(s.Masters)) // of each master, so that it is told once
+	wait, patience := firstWait, dialPatience
+	trouble := make([]string, len(s.Masters)) // of each master, so that it is told once
 	for at := 0; ctx.Err() == nil; at++ {
 		which := at % len(s.Masters)
-		link, err := s.reach(ctx, s.Masters[which])
+		link, err := s.reach(ctx, s.Masters[which], patience)
+		patience = longerPatience(patience, err)
 		if err == nil {
 			clear(trouble)
 			if converse(link) {
@@ -76,8 +83,18 @@ func longer(wait time.Duration, err error) time.Duration {
 	return min(2*wait, lastWait)
 }
 
-// reach dials a master, and the leader where that master points to it.
-func (s *Seeker) reach(ctx context.Context, master string) (*wire.Conn, error) {
+// longerPatience returns the patience after a try that ended with err.
+func longerPatience(patience time.Duration, err error) time.Duration {
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() {
+		return min(2*patience, longestPatience)
+	}
+	return dialPatience
+}
+
+// reach dials a master, and the leader where that master points to it; each
+// answers within patience.
+func (s *Seeker) reach(ctx context.Context, master string, patience time.Duration) (*wire.Conn, error) {
 	scheme := "ws://"
 	if s.Door.Secure() || s.Door.ClientTLS() != nil {
 		scheme = "wss://"
@@ -85,7 +102,7 @@ func (s *Seeker) reach(ctx context.Context, master string) (*wire.Conn, error) {
 	url := scheme + master + wire.AgentPath
 	var elsewhere *wire.RedirectError
 	for range maxRedirects {
-		link, err := s.dial(ctx, url)
+		link, err := s.dial(ctx, url, patience)
 		switch {
 		case err == nil:
 			return link, nil
@@ -100,8 +117,8 @@ func (s *Seeker) reach(ctx context.Context, master string) (*wire.Conn, error) {
 	return nil, fmt.Errorf("dial %s: the masters send the agent from one to the other: %w", master, elsewhere)
 }
 
-func (s *Seeker) dial(ctx context.Context, url string) (*wire.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialPatience)
+func (s *Seeker) dial(ctx context.Context, url string, patience time.Duration) (*wire.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return wire.Dial(ctx, url, wire.AgentProtocol, s.Door.Header(), s.Door.ClientTLS(), wire.Options{Silence: masterSilence, Ping: masterPing, Compact: true, Dial: s.Dial})
 }

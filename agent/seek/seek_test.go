@@ -1,11 +1,17 @@
 package seek
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -42,24 +48,40 @@ func TestWaitStaysShortWhileMastersElect(t *testing.T) {
 }
 
 // TestStoppedMasterIsPassedBy: a master that is stopped takes the connection
-// and says nothing. The next one is not kept waiting for as long as a
-// handshake may take.
+// and says nothing. The next one is not kept waiting for as long as a handshake
+// may take; where nobody answers so soon, as when very many agents come back at
+// once, each waits longer the next time.
 func TestStoppedMasterIsPassedBy(t *testing.T) {
-	t.Parallel()
-	stopped, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stopped.Close()
 	open, err := door.Open(door.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Seeker{Door: open}
-	began := time.Now()
-	_, err = s.reach(t.Context(), stopped.Addr().String())
-	var late net.Error
-	if took := time.Since(began); !errors.As(err, &late) || !late.Timeout() || took > 2*dialPatience {
-		t.Errorf("after %v: %v", took, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		var dialled []string
+		var at []time.Time
+		s := &Seeker{
+			Masters: []string{"stopped:1", "slow:1"}, Door: open, Logger: hclog.NewNullLogger(),
+			Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+				dialled, at = append(dialled, address), append(at, time.Now())
+				if len(dialled) == 5 {
+					end()
+				}
+				near, far := net.Pipe()
+				go func() { // it reads, until the agent has gone
+					_, _ = io.Copy(io.Discard, far)
+				}()
+				return near, nil
+			},
+		}
+		s.Run(ctx, func(wire.Link) bool { return true })
+		if !slices.Equal(dialled, []string{"stopped:1", "slow:1", "stopped:1", "slow:1", "stopped:1"}) {
+			t.Fatalf("dialled %q", dialled)
+		}
+		for n, patience := range []time.Duration{dialPatience, 2 * dialPatience, longestPatience, longestPatience} {
+			if took := at[n+1].Sub(at[n]); took < patience || took > patience+lastWait {
+				t.Errorf("try %d ended after %v; its patience is %v", n, took, patience)
+			}
+		}
+	})
 }
