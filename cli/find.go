@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ringmaster-project/ringmaster/master/api"
+	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // thing is what a command line may name: an id, a unique beginning of it, or
@@ -104,10 +105,20 @@ func matching(all []thing, list, text string) []thing {
 	for _, way := range ways {
 		found := slices.DeleteFunc(slices.Clone(all), func(t thing) bool { return !way(t) })
 		if len(found) > 0 {
-			return found
+			return atHand(found)
 		}
 	}
 	return nil
+}
+
+// atHand leaves out agents that are gone where others are not: one that came
+// back as a new one has its name still.
+func atHand(found []thing) []thing {
+	gone := func(t thing) bool { return t.Framework == "" && t.State == string(offers.AgentGone) }
+	if slices.IndexFunc(found, func(t thing) bool { return !gone(t) }) < 0 {
+		return found
+	}
+	return slices.DeleteFunc(found, gone)
 }
 
 // taskPath returns the path of the task that text names.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -42,8 +43,15 @@ func drawFrameworks(p *page, list []api.Framework) {
 }
 
 func drawFramework(p *page, f api.Framework) {
-	p.fields("id", string(f.ID), "name", f.Name, "role", string(f.Role), "user", f.User, "connected", yes(f.Connected),
-		"tasks", fmt.Sprint(f.Tasks), "share", percent(f.Share), "dominant", f.Dominant,
+	connected, demands := yes(f.Connected), fmt.Sprint(f.Demands)
+	if f.Deadline != nil {
+		connected += ", and is removed at " + f.Deadline.UTC().Format(time.RFC3339) + " unless it comes back"
+	}
+	if f.Suppressed {
+		demands += ", and gets no offers: it said suppress"
+	}
+	p.fields("id", string(f.ID), "name", f.Name, "role", string(f.Role), "user", f.User, "connected", connected,
+		"tasks", fmt.Sprint(f.Tasks), "demands", demands, "share", percent(f.Share), "dominant", f.Dominant,
 		"used", sum(f.Used), "offered", sum(f.Offered))
 }
 
