@@ -181,25 +181,28 @@ func (b *browser) window(width, height int64, scheme string) {
 }
 
 // pictures keeps it in light and dark, wide and narrow, where go test is told
-// to keep -artifacts. A page that is wider than its window is a fault.
+// to keep -artifacts. A page that is wider than its window is a fault, and so is
+// what keeps somebody from using it.
 func (b *browser) pictures(name string) {
 	b.Helper()
 	type form struct {
 		name, scheme string
 		width        int64
 	}
-	forms := []form{{"narrow", "light", 390}}
+	forms := []form{{"narrow", "light", 390}, {"wide", "dark", 1280}}
 	if kept := flag.Lookup("test.artifacts"); kept != nil && kept.Value.String() == "true" {
-		forms = append(forms, form{"wide", "light", 1280}, form{"wide", "dark", 1280}, form{"narrow", "dark", 390})
+		forms = append(forms, form{"wide", "light", 1280}, form{"narrow", "dark", 390})
 	}
 	for _, form := range forms {
 		b.window(form.width, 900, form.scheme)
 		tall := value[int64](b, `document.documentElement.scrollHeight`)
 		b.window(form.width, min(tall, 5000), form.scheme)
+		b.accessible(name + " in " + form.scheme)
 		b.picture(name + "-" + form.scheme + "-" + form.name)
 		if wide := value[int64](b, `document.documentElement.scrollWidth`); wide > form.width {
 			b.Errorf("%s is %d wide in a window of %d", name, wide, form.width)
 		}
 	}
 	b.window(1280, 900, "light")
+	b.tabs(name)
 }

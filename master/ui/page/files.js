@@ -9,7 +9,7 @@ const looked = 64 << 10; // bytes of a file that are shown
 
 export function filesOf(view, task, path) {
   const home = `/v1/tasks/${encodeURIComponent(task)}/files`;
-  const list = table("Files", ["Name", "Size", "Changed", ""], []);
+  const list = table("Files", ["Name", "Size", "Changed", "To keep"], []);
   const none = empty("The folder is empty.");
   const crumbs = h("nav", { class: "crumbs", "aria-label": "Folder" });
   const shown = h("div", {});
@@ -17,11 +17,13 @@ export function filesOf(view, task, path) {
     const at = names.map(encodeURIComponent).join("/");
     const { files } = await get(at ? `${home}/${at}` : home, signal);
     const ways = ["sandbox", ...names].map((name, i) => h("button", { class: "link", onclick: () => folder(names.slice(0, i)) }, name));
+    const had = [list.box, crumbs].some((e) => e.contains(document.activeElement)); // who came by the keyboard goes on from here
     replace(crumbs, ways.flatMap((w, i) => (i ? [" / ", w] : [w])));
     replace(list.body, files.map((f) => fileRow(f, [...names, f.name])));
     none.hidden = files.length > 0;
     list.box.hidden = files.length === 0;
     replace(shown);
+    if (had) ways.at(-1).focus();
   });
   const fileRow = (f, names) => {
     const at = `${home}/${names.map(encodeURIComponent).join("/")}`;
