@@ -218,15 +218,15 @@ func (m *Matcher) moved(a *agent) {
 	if a.slot < 0 {
 		return
 	}
-	m.addFree(a, -1)
 	old := append(m.rowTmp[:0], a.columns...)
+	m.addFree(a, -1)
 	m.kinds.read(a)
+	m.addFree(a, 1)
 	if more(a.columns[:m.kinds.ringed()], old) {
 		m.grow(a)
 	}
 	m.index.Move(a.slot, a.columns)
 	m.gauges.read(a)
-	m.addFree(a, 1)
 	m.prematch.changed(a)
 }
 

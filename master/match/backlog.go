@@ -16,31 +16,33 @@ type backlog struct {
 // maxPassing bounds the shapes that one demand is compared with.
 const maxPassing = 64
 
-// letPass returns whom to serve where d, whose turn it is, was found an agent:
+// letPass returns whom to serve where d, whose turn it is, was found what is in f:
 // d, or another demand of the same framework that lets d wait. A demand of
 // `balance` that makes the agent less even is passed over as long as another one
 // that waits makes it more even, unless it has waited longer than [Balance]
 // allows. Gangs are left out, and demands with preferences, since those come before
 // evenness.
 // Whose turn it is stays with fair share: nobody passes over another
-// framework's demand. What is returned is what the search found last.
+// framework's demand. What is in f then is what the search found last.
 //
 // Source: ALGORITHMS section 4, the backlog pass.
-func (m *Matcher) letPass(d *demand, f found) (*demand, found) {
+func (m *Matcher) letPass(d *demand, f *found) *demand {
 	b, balances := d.placer.strategy.(*balance)
 	s := &m.search
 	if !balances || !d.single() || m.now.Sub(d.arrived) >= b.config.Patience || b.after(s, f.agent) <= b.before(f.agent) {
-		return d, f
+		return d
 	}
 	for e := range m.backlog(d.owner).eldest() {
 		if e.key == d.key {
 			continue
 		}
 		if g := m.findBy(e, evening{b, f.agent}); g.agent != nil {
-			return e, g
+			*f = g
+			return e
 		}
 	}
-	return d, m.findBy(d, only{f.agent})
+	*f = m.findBy(d, only{f.agent})
+	return d
 }
 
 // backlog returns that of a framework, made in the order of age when it is asked

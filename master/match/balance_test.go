@@ -84,7 +84,7 @@ func TestBalanceGoldenNumbers(t *testing.T) {
 		if i == 1 {
 			continue
 		}
-		b.hold(d, found)
+		b.hold(d, &found)
 		if i > 0 {
 			continue
 		}

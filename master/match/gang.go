@@ -44,7 +44,7 @@ func (m *Matcher) muster(d *demand) {
 		r.take(f)
 	}
 	for _, t := range r.taken {
-		m.promise(d, t.found)
+		m.promise(d, &t.found)
 	}
 }
 

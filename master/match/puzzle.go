@@ -161,7 +161,7 @@ func (m *Matcher) settle(p *Puzzle) {
 			continue
 		}
 		if f := m.findBy(d, only{a}); f.agent != nil {
-			m.hold(d, f)
+			m.hold(d, &f)
 		}
 	}
 	for _, b := range p.bids {

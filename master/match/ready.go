@@ -138,7 +138,7 @@ func (m *Matcher) serve(d *demand) {
 	f := m.seek(d)
 	switch {
 	case f.agent != nil:
-		m.hold(m.letPass(d, f))
+		m.hold(m.letPass(d, &f), &f)
 	case f.quota:
 		m.parkForQuota(d)
 	default:
@@ -158,13 +158,13 @@ func (m *Matcher) seek(d *demand) found {
 }
 
 // hold takes what was found for d and drafts or extends the offer.
-func (m *Matcher) hold(d *demand, f found) {
+func (m *Matcher) hold(d *demand, f *found) {
 	m.take(d, f)
 	m.promise(d, f)
 }
 
 // take takes the room of what was found last.
-func (m *Matcher) take(d *demand, f found) {
+func (m *Matcher) take(d *demand, f *found) {
 	if err := f.agent.room.Take(f.holding); err != nil {
 		panic("match: found room that is not there: " + err.Error())
 	}
@@ -176,7 +176,7 @@ func (m *Matcher) take(d *demand, f found) {
 }
 
 // promise drafts or extends the offer of what was taken.
-func (m *Matcher) promise(d *demand, f found) {
+func (m *Matcher) promise(d *demand, f *found) {
 	o := m.draft(d, f)
 	d.knownStop = nil
 	if !d.counted() {
@@ -193,7 +193,7 @@ func (m *Matcher) promise(d *demand, f found) {
 // draft returns the offer that holds what was found, a new one or one that it
 // extends. The only unit of a demand, as most are, shares its offer with none and
 // need not be found again.
-func (m *Matcher) draft(d *demand, f found) *offers.Offer {
+func (m *Matcher) draft(d *demand, f *found) *offers.Offer {
 	key, only := draftKey{d, f.agent}, d.counted() && d.left == 1
 	if !only {
 		if o := m.drafts.byPlace[key]; o != nil {

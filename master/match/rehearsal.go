@@ -25,7 +25,7 @@ func (m *Matcher) rehearse(d *demand) *rehearsal {
 // take takes what was found last.
 func (r *rehearsal) take(f found) {
 	r.taken = append(r.taken, taken{f, slices.Clone(r.m.search.take)})
-	r.m.take(r.d, f)
+	r.m.take(r.d, &f)
 }
 
 // undo gives everything back, the last unit first.

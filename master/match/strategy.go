@@ -26,6 +26,7 @@ type chooser interface {
 // placer is a strategy under its name.
 type placer struct {
 	strategy
+	learner  learner // the strategy, if it learns
 	name     offers.Placement
 	searches uint64 // that it was asked
 }
@@ -42,14 +43,15 @@ func newPlacers(config Config) map[offers.Placement]*placer {
 	}
 	out := make(map[offers.Placement]*placer, len(all))
 	for name, s := range all {
-		out[name] = &placer{strategy: s, name: name}
+		learns, _ := s.(learner)
+		out[name] = &placer{strategy: s, learner: learns, name: name}
 	}
 	return out
 }
 
 // learn shows a new demand to the strategy that learns, once one is asked for.
 func (m *Matcher) learn(d *demand) {
-	if l, learns := m.placerOf(d).strategy.(learner); learns {
+	if l := m.placerOf(d).learner; l != nil {
 		m.learner = l
 	}
 	if m.learner != nil && d.counted() {
