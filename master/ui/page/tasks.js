@@ -22,7 +22,7 @@ export function tasksView(view, _, query) {
     if (find.value.trim()) view.go(`#/tasks/${encodeURIComponent(find.value.trim())}`);
   });
   return h("section", {},
-    h("div", { class: "headline" }, h("h1", {}, "Tasks"), h("label", { for: "state" }, "Those"), pick, form),
+    h("div", { class: "headline" }, h("h1", {}, "Tasks"), h("span", { class: "inline" }, h("label", { for: "state" }, "Those"), pick), form),
     h("div", { class: "card" }, taskList(view, { state: query.get("state") ?? "" })));
 }
 
