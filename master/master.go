@@ -88,8 +88,10 @@ func (m *Master) Ready() <-chan struct{} { return m.ready }
 // over, and stops everything. It is called once.
 func (m *Master) Run(ctx context.Context) error {
 	requests, endRequests := context.WithCancel(context.Background())
+	arrivals := newArrivals(m.listener)
 	server := &http.Server{
-		Handler: m.api, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+		ConnState: arrivals.arrived,
+		Handler:   m.api, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		ErrorLog:    m.logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 		BaseContext: func(net.Listener) context.Context { return requests },
 	}
@@ -104,7 +106,7 @@ func (m *Master) Run(ctx context.Context) error {
 	}
 	running.Go(func() { m.api.count(requests) })
 	served := make(chan error, 1)
-	running.Go(func() { served <- server.Serve(m.listen()) })
+	running.Go(func() { served <- server.Serve(m.secured(arrivals)) })
 
 	var err error
 	select {
@@ -135,12 +137,12 @@ func (m *Master) stop(server *http.Server) {
 	}
 }
 
-func (m *Master) listen() net.Listener {
+func (m *Master) secured(l net.Listener) net.Listener {
 	if conf := m.config.Door.ServerTLS(); conf != nil {
 		conf.NextProtos = []string{"http/1.1"} // websockets need it
-		return tls.NewListener(m.listener, conf)
+		return tls.NewListener(l, conf)
 	}
-	return m.listener
+	return l
 }
 
 // awaitReady looks now and then, at the start only, whether the cluster serves.
