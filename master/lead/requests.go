@@ -170,20 +170,22 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 	}
 	var durable []offers.TaskID
 	waiting := len(acc.Launches)
-	for i, t := range acc.Launches {
+	for i := range acc.Launches {
+		launch := &state.Launch{Task: acc.Launches[i]}
+		t := &launch.Task
 		t.User, t.LaunchID = s.user, c.nameLaunch()
-		way := c.trace(&t, acc.MadeFor(i))
-		c.Commit(state.Command{Launch: &state.Launch{Task: t}}, func(r state.Result) {
+		way := c.trace(t, acc.MadeFor(i))
+		c.Commit(state.Command{Launch: launch}, func(r state.Result) {
 			waiting--
-			way.accepted(c, &t, r.Err)
+			way.accepted(c, t, r.Err)
 			if r.Err != nil {
 				if r.Err.Code != offers.TaskIDInUse {
-					s.dropped(c, &t, r.Err, request)
+					s.dropped(c, t, r.Err, request)
 				}
 				refuse(s.peer, r.Err, request)
 			} else {
 				durable = append(durable, t.Spec.ID)
-				c.sendLaunch(&t)
+				c.sendLaunch(t)
 			}
 			if waiting == 0 && len(durable) > 0 {
 				s.peer.Send(&wire.Accepted{OfferIDs: acc.Offers, TaskIDs: durable}, request)
