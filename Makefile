@@ -151,6 +151,14 @@ mixes: build ## fill the cluster from lists like the other published ones (three
 	for mix in bin/mixes/*.csv; do echo "$$(basename $$mix .csv):" && bin/ringmaster simulate --nodes $(NODES) --tasks $$mix --seeds 42-44 \
 		--placement waste,fgd || exit 1; done
 
+PARTS ?= 4
+
+.PHONY: parts
+parts: build ## deal the cluster out to PARTS (4) masters that know nothing of each other, and fill each (ten orders)
+	@mkdir -p bin/parts
+	for part in $$(seq $(PARTS)); do awk -v parts=$(PARTS) -v part=$$part 'NR == 1 || NR % parts == part % parts' $(NODES) > bin/parts/$$part.csv && \
+		bin/ringmaster simulate --nodes bin/parts/$$part.csv --tasks $(TASKS) --seeds 42-51 --placement waste || exit 1; done
+
 .PHONY: steps
 steps: shim ## kill an agent before every single step of a start (make test takes each fourth)
 	RINGMASTER_TEST_STEPS=1 $(GO) test -count 1 -run '^TestKilledAtEveryStep$$' -v ./agent
