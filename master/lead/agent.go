@@ -65,6 +65,10 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "register: %s", err), request)
 		return
 	}
+	if err := c.nameFree(&m.Agent); err != nil {
+		refuse(s.peer, err, request)
+		return
+	}
 	s.usage = m.Usage
 	s.known = make(map[offers.TaskRef]wire.AgentTask, len(m.Tasks))
 	for _, t := range m.Tasks {
@@ -78,6 +82,21 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 		}
 		s.admitted(c, r.Value.(*state.Agent), request)
 	})
+}
+
+// nameFree refuses a new agent while another one of its name is connected: hosts
+// that were cloned would take each other's place for ever, and end each other's
+// tasks. One that was replaced for good has lost its connection, or is about to.
+// The same process may be new twice, where the first answer did not reach it.
+func (c *Core) nameFree(a *offers.Agent) error {
+	if a.ID != "" {
+		return nil
+	}
+	other := c.state().AgentNamed(a.Name)
+	if other == nil || c.agents[other.ID] == nil || other.Started.Equal(a.Started) {
+		return nil
+	}
+	return offers.Errorf(offers.Forbidden, "the name %s is taken by the agent %s on %s, which is connected: give one of them another --name", a.Name, other.ID, other.Host)
 }
 
 // admitted begins the service once the registration is durable: the agent
