@@ -73,13 +73,17 @@ func top(ctx context.Context, cl *client, want topWant, in, out *os.File, color 
 	model := newTopModel(reader.ask, color)
 	model.now = time.Now()
 	model.look(want)
-	program := tea.NewProgram(model, tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(in), tea.WithOutput(out))
+	program := tea.NewProgram(model, tea.WithoutSignalHandler(), tea.WithInput(in), tea.WithOutput(out))
 	reader.tell = func(s topSeen) { program.Send(s) }
 
 	asking, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { reader.run(asking) })
 	running.Go(func() { tick(asking, func(now time.Time) { program.Send(topTick(now)) }) })
+	running.Go(func() { // given the context it would close the terminal under its reader
+		<-asking.Done()
+		program.Quit()
+	})
 	_, err := program.Run()
 	stop()
 	running.Wait()
