@@ -86,7 +86,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 	m.used(ended, len(out.Launches))
 	if f := m.frameworks[id]; f != nil && refuse > 0 {
 		rest := unused(room, &out)
-		m.refuse(f, a.info.ID, &rest, now, refuse)
+		m.refuse(f, a.id, &rest, now, refuse)
 	}
 	return out
 }
@@ -153,7 +153,7 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 	if f := m.frameworks[o.Framework]; f != nil {
 		role = f.role
 	}
-	out.Launches = append(out.Launches, state.Task{Framework: o.Framework, Agent: a.info.ID, Role: role, Demand: o.Demand, Policy: policy, Spec: t, Holding: h, Created: now.UTC()})
+	out.Launches = append(out.Launches, state.Task{Framework: o.Framework, Agent: a.id, Role: role, Demand: o.Demand, Policy: policy, Spec: t, Holding: h, Created: now.UTC()})
 	m.placeTask(a, &out.Launches[len(out.Launches)-1], func(h offers.Holding) {
 		if err := a.room.Take(h); err != nil {
 			panic("match: an offer held room that is not there: " + err.Error())

@@ -9,6 +9,7 @@ import (
 
 // agent is what the matcher knows of one agent.
 type agent struct {
+	id      offers.AgentID
 	info    *state.Agent
 	room    *offers.Room
 	total   []int64         // by fair kind
@@ -78,7 +79,7 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 		}
 		return
 	case a == nil:
-		a = &agent{info: rec, room: offers.NewRoom(rec.Total), slot: -1}
+		a = &agent{id: rec.ID, info: rec, room: offers.NewRoom(rec.Total), slot: -1}
 		m.fit(a)
 		m.agents[rec.ID] = a
 	default:
@@ -139,12 +140,12 @@ func (m *Matcher) AgentOnline(id offers.AgentID, online bool) {
 
 // forget drops an agent with its offers and tasks.
 func (m *Matcher) forget(a *agent) {
-	m.rescind(m.book.OfAgent(a.info.ID), "agent_lost")
+	m.rescind(m.book.OfAgent(a.id), "agent_lost")
 	for len(a.tasks) > 0 {
 		m.Ended(a.tasks[len(a.tasks)-1].ref())
 	}
 	m.unplace(a)
-	delete(m.agents, a.info.ID)
+	delete(m.agents, a.id)
 }
 
 // place counts the agent in the totals and, when it can be offered, in the rings.
@@ -156,7 +157,7 @@ func (m *Matcher) place(a *agent) {
 		return
 	}
 	m.kinds.read(a)
-	a.slot = m.index.Set(a.info.ID, a.columns)
+	a.slot = m.index.Set(a.id, a.columns)
 	for len(m.bySlot) <= a.slot {
 		m.bySlot = append(m.bySlot, nil)
 	}
@@ -172,7 +173,7 @@ func (m *Matcher) unplace(a *agent) {
 	if a.slot >= 0 {
 		m.addFree(a, -1)
 		a.regard()
-		m.index.Remove(a.info.ID)
+		m.index.Remove(a.id)
 		m.prematch.changed(a)
 		m.bySlot[a.slot] = nil
 		a.slot = -1

@@ -332,7 +332,7 @@ func (b *bench) nothingFits(t *rapid.T) {
 				continue
 			}
 			if found := b.find(d); found.agent != nil {
-				t.Fatalf("%s waits, and fits on %s", id, b.names[found.agent.info.ID])
+				t.Fatalf("%s waits, and fits on %s", id, b.names[found.agent.id])
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func (b *bench) check() error {
 				free[k] += n
 			}
 		}
-		fresh := &agent{info: a.info, room: a.room}
+		fresh := &agent{id: a.id, info: a.info, room: a.room}
 		m.fit(fresh)
 		m.kinds.read(fresh)
 		if inIndex := m.index.Free(id); a.slot >= 0 && (!slices.Equal(inIndex, fresh.columns) || !slices.Equal(a.fair, fresh.fair)) {
@@ -79,7 +79,7 @@ func (b *bench) check() error {
 			}
 			fresh := gauge{}
 			if fresh.read(a, i); m.gauges[i][a.slot] != fresh {
-				return fmt.Errorf("agent %s: its gauge of class %d is %+v, by its room %+v", a.info.ID, i, m.gauges[i][a.slot], fresh)
+				return fmt.Errorf("agent %s: its gauge of class %d is %+v, by its room %+v", a.id, i, m.gauges[i][a.slot], fresh)
 			}
 		}
 	}
@@ -125,14 +125,14 @@ func (m *Matcher) checkPasses(f *framework) error {
 		}
 		a := m.bySlot[slot]
 		free, held := slices.Clone(a.fair), make([]int64, m.kinds.fair())
-		for _, o := range m.book.OfAgent(a.info.ID) {
+		for _, o := range m.book.OfAgent(a.id) {
 			m.kinds.amounts(&o.Held, held)
 			for k, n := range held {
 				free[k] += n
 			}
 		}
-		if !f.hidden(a.info.ID, free) {
-			return fmt.Errorf("framework %s passes agent %s, which has %v without offers, and refused %v", f.id, a.info.ID, free, f.refused[a.info.ID])
+		if !f.hidden(a.id, free) {
+			return fmt.Errorf("framework %s passes agent %s, which has %v without offers, and refused %v", f.id, a.id, free, f.refused[a.id])
 		}
 	}
 	return nil

@@ -118,7 +118,7 @@ func (c *Copy) bring(in *farFrame) error {
 func (c *Copy) leave(slot int32) {
 	if a := c.slots[slot]; a != nil {
 		delete(c.slots, slot)
-		delete(c.theirs, a.info.ID)
+		delete(c.theirs, a.id)
 		c.m.forget(a)
 	}
 }
@@ -129,7 +129,7 @@ func (c *Copy) put(in *farAgent) error {
 		if err := in.Info.Total.Validate(); err != nil {
 			return err
 		}
-		if other := c.slots[in.Slot]; other != nil && other.info.ID != in.Info.ID {
+		if other := c.slots[in.Slot]; other != nil && other.id != in.Info.ID {
 			c.leave(in.Slot)
 		}
 		if old, known := c.theirs[in.Info.ID]; known {
@@ -166,7 +166,7 @@ func (c *Copy) put(in *farAgent) error {
 	}
 	a.room.Refill(h)
 	c.m.moved(a)
-	c.theirs[a.info.ID] = theirs{in.Slot, in.Version}
+	c.theirs[a.id] = theirs{in.Slot, in.Version}
 	return nil
 }
 
@@ -226,7 +226,7 @@ func (c *Copy) best(s *search, d *demand) (best []scored, all bool) {
 	}
 	found.cut()
 	for _, r := range found.list {
-		at := c.theirs[c.m.bySlot[r.slot].info.ID]
+		at := c.theirs[c.m.bySlot[r.slot].id]
 		best = append(best, scored{int(at.slot), r.score, at.version})
 	}
 	return best, seen <= farLength

@@ -111,7 +111,7 @@ func (m *Matcher) rebind(t *task, devices offers.Devices) {
 
 // rescindDevices takes back the offers of an agent that hold devices.
 func (m *Matcher) rescindDevices(a *agent) {
-	m.rescind(slices.DeleteFunc(m.book.OfAgent(a.info.ID), func(o *offers.Offer) bool { return len(o.Held.Devices) == 0 }), "devices_changed")
+	m.rescind(slices.DeleteFunc(m.book.OfAgent(a.id), func(o *offers.Offer) bool { return len(o.Held.Devices) == 0 }), "devices_changed")
 }
 
 // LargestDevice returns the capacity of the largest device of a class that any
@@ -216,7 +216,7 @@ func (a *agent) heard(c *offers.ClassRoom) []int64 {
 // of which there is less than was thought.
 func (m *Matcher) rescindOverdrawn(a *agent) {
 	var list []*offers.Offer
-	for _, o := range m.book.OfAgent(a.info.ID) {
+	for _, o := range m.book.OfAgent(a.id) {
 		if a.room.Overdrawn(o.Held) {
 			list = append(list, o)
 		}

@@ -174,11 +174,11 @@ func (m *Matcher) explain(d *demand, units, most int) Explanation {
 }
 
 func (e *Explanation) place(f found) {
-	if n := len(e.Places); n > 0 && e.Places[n-1].Agent == f.agent.info.ID {
+	if n := len(e.Places); n > 0 && e.Places[n-1].Agent == f.agent.id {
 		e.Places[n-1].Units++
 		return
 	}
-	e.Places = append(e.Places, Place{Agent: f.agent.info.ID, Units: 1, Ring: f.ring})
+	e.Places = append(e.Places, Place{Agent: f.agent.id, Units: 1, Ring: f.ring})
 }
 
 // follow searches as a turn does; with noted it returns the trail too.
@@ -303,7 +303,7 @@ func (m *Matcher) trailOf(d *demand, f found, t *trail, most int) *Trail {
 }
 
 func (m *Matcher) look(d *demand, t *trail, a *agent, against *Against) Look {
-	l := Look{Agent: a.info.ID, Ring: m.index.Ring(rings.Kind(d.column), a.columns[d.column]), Free: a.columns[d.column], Sum: d.spec.Preferred(&a.info.Agent), Against: against}
+	l := Look{Agent: a.id, Ring: m.index.Ring(rings.Kind(d.column), a.columns[d.column]), Free: a.columns[d.column], Sum: d.spec.Preferred(&a.info.Agent), Against: against}
 	if score, rated := t.scores[a]; rated {
 		l.Score = &score
 	}

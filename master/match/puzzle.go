@@ -192,7 +192,7 @@ func (m *Matcher) hosts(t *twoSided, bids []*bid) []host {
 			agents = append(agents, a)
 		}
 	}
-	slices.SortFunc(agents, func(a, b *agent) int { return cmp.Compare(a.info.ID, b.info.ID) })
+	slices.SortFunc(agents, func(a, b *agent) int { return cmp.Compare(a.id, b.id) })
 	hosts := make([]host, len(agents))
 	for i, a := range agents {
 		hosts[i] = t.host(a)
@@ -227,7 +227,7 @@ func (m *Matcher) bar(bids []*bid, hosts []host) {
 		}
 		b.barred = slices.Clone(barred)
 		for i := range hosts {
-			if a := hosts[i].agent; d.owner.refused[a.info.ID] != nil {
+			if a := hosts[i].agent; d.owner.refused[a.id] != nil {
 				b.barred[i] = m.findBy(d, only{a}).agent == nil
 			}
 		}

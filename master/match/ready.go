@@ -205,7 +205,7 @@ func (m *Matcher) draft(d *demand, f *found) *offers.Offer {
 	if d.gang() {
 		life = min(life, d.spec.Gang.Std())
 	}
-	o := &offers.Offer{Framework: d.owner.id, Demand: d.spec.ID, Agent: f.agent.info.ID, Ring: f.ring, Held: f.holding, Stated: d.arrived, Issued: m.now, Expires: m.now.Add(life)}
+	o := &offers.Offer{Framework: d.owner.id, Demand: d.spec.ID, Agent: f.agent.id, Ring: f.ring, Held: f.holding, Stated: d.arrived, Issued: m.now, Expires: m.now.Add(life)}
 	if !only {
 		m.drafts.byPlace[key] = o
 	}

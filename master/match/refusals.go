@@ -95,7 +95,7 @@ func (m *Matcher) endRefusals(now time.Time) {
 // free there, of which no offer is out, so that it can only become more by what
 // calls regard, or by the end of the refusal.
 func (m *Matcher) pass(f *framework, a *agent, refused []int64) {
-	if a == nil || a.slot < 0 || f.passes.Has(a.slot) || more(a.fair, refused) || m.book.Offered(a.info.ID) {
+	if a == nil || a.slot < 0 || f.passes.Has(a.slot) || more(a.fair, refused) || m.book.Offered(a.id) {
 		return
 	}
 	f.passes = f.passes.With(a.slot)

@@ -47,7 +47,7 @@ func (m *Matcher) Held() map[offers.AgentID]offers.Holding {
 }
 
 func (m *Matcher) viewAgent(a *agent) AgentView {
-	v := AgentView{ID: a.info.ID, Online: a.online}
+	v := AgentView{ID: a.id, Online: a.online}
 	if len(a.room.Classes()) > 0 {
 		v.Devices = a.room.Clone().Classes()
 	}
@@ -59,7 +59,7 @@ func (m *Matcher) viewAgent(a *agent) AgentView {
 			v.Unwell[name] = use.Unwell
 		}
 	}
-	for _, o := range m.book.OfAgent(a.info.ID) {
+	for _, o := range m.book.OfAgent(a.id) {
 		v.Offered = join(v.Offered, o.Held)
 	}
 	if a.binders == 0 && len(a.room.TakenPorts()) == 0 {
