@@ -224,12 +224,16 @@ func (s *store) DeleteRange(low, high uint64) error {
 	return s.update(func(t *tables) error { return t.remove(low, high) })
 }
 
+// remove goes on from the entry it has deleted: from the beginning it would come
+// through all pages that it has emptied each time.
 func (t *tables) remove(low, high uint64) error {
 	c := t.log.Cursor()
-	for key, _ := c.Seek(numbered(low)); key != nil && number(key) <= high; key, _ = c.Seek(numbered(low)) {
+	for key, _ := c.Seek(numbered(low)); key != nil && number(key) <= high; {
+		next := numbered(number(key) + 1)
 		if err := c.Delete(); err != nil {
 			return err
 		}
+		key, _ = c.Seek(next)
 	}
 	return nil
 }

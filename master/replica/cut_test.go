@@ -1,0 +1,94 @@
+package replica
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// logged returns a disk whose log holds so many entries of a few tasks each.
+func logged(t testing.TB, entries int) *disk {
+	path := filepath.Join(t.TempDir(), "raft.db")
+	s, err := openStore(path, "m1", about{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDisk(s, path)
+	t.Cleanup(func() { _ = d.Close() })
+	list := make([]*raft.Log, entries)
+	for i := range list {
+		list[i] = &raft.Log{Index: uint64(i + 1), Term: 1, Data: make([]byte, 700)}
+	}
+	if err := d.StoreLogs(list); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestCutLeavesRoom: the beginning of a log is cut off in slices, so that an
+// entry need not wait for all of it. What is not a beginning goes at once, since
+// a log with a gap, or without the entry after its snapshot, is of no use.
+func TestCutLeavesRoom(t *testing.T) {
+	for _, c := range []struct {
+		what     string
+		min, max uint64
+		writes   uint64
+		// what is left
+		first, last uint64
+	}{
+		{"a beginning", 1, 2*slice + 1, 3, 2*slice + 2, 3 * slice},
+		{"one slice", 1, slice, 1, slice + 1, 3 * slice},
+		{"an end", slice, 3 * slice, 1, 1, slice - 1},
+		{"all", 1, 3 * slice, 1, 0, 0},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			d := logged(t, 3*slice)
+			before := d.about.writes
+			if err := d.DeleteRange(c.min, c.max); err != nil {
+				t.Fatal(err)
+			}
+			if n := d.about.writes - before; n != c.writes {
+				t.Errorf("it took %d writes and not %d", n, c.writes)
+			}
+			if d.about.first != c.first || d.about.last != c.last {
+				t.Errorf("the log goes from %d to %d and not from %d to %d", d.about.first, d.about.last, c.first, c.last)
+			}
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := examine(d.path, "m1", ""); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// BenchmarkCut cuts 9,000 of 14,000 entries off, and tells what the one that
+// waited longest waited for, of those that were written meanwhile.
+func BenchmarkCut(b *testing.B) {
+	var worst time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		d := logged(b, 14_000)
+		b.StartTimer()
+		done := make(chan error, 1)
+		go func() { done <- d.DeleteRange(1, 9_000) }()
+		for next, cut := uint64(14_001), false; !cut; next++ {
+			at := time.Now()
+			if err := d.StoreLog(&raft.Log{Index: next, Term: 1, Data: make([]byte, 700)}); err != nil {
+				b.Fatal(err)
+			}
+			worst = max(worst, time.Since(at))
+			select {
+			case err := <-done:
+				if cut = true; err != nil {
+					b.Fatal(err)
+				}
+			default:
+			}
+		}
+	}
+	b.ReportMetric(float64(worst.Microseconds())/1000, "ms-longest-wait")
+}
