@@ -103,6 +103,9 @@ func (r *Replica) shorten() {
 			return
 		case <-r.fsm.long:
 		}
+		if !r.fsm.isLong(r.State()) { // said again before the last one was begun
+			continue
+		}
 		if err := r.Snapshot(); err != nil && r.ctx.Err() == nil {
 			r.logger.Warn("no snapshot could be made of the state; a restart reads a long log", "error", err)
 		}

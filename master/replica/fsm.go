@@ -84,13 +84,19 @@ func (f *fsm) Apply(log *raft.Log) any {
 // million tasks would have taken a minute to come back that fit in its bound.
 // A snapshot is due when reading them takes about as long as reading the state.
 func (f *fsm) count(commands int, s *state.State) {
-	if f.since.Add(int64(commands)) < max(leastReplay, int64(s.Counts().Live/2)) {
+	f.since.Add(int64(commands))
+	if !f.isLong(s) {
 		return
 	}
 	select {
 	case f.long <- struct{}{}:
 	default:
 	}
+}
+
+// isLong reports whether a snapshot of s is due.
+func (f *fsm) isLong(s *state.State) bool {
+	return f.since.Load() >= max(leastReplay, int64(s.Counts().Live/2))
 }
 
 func (f *fsm) unreadable(index uint64, err error) {

@@ -329,3 +329,18 @@ func TestLongLogIsShortened(t *testing.T) {
 	})
 	eventually(t, "the count begins anew", func() bool { return r.fsm.since.Load() == 0 })
 }
+
+// TestLogIsShortenedOnce: what is said again until a snapshot has begun asks for
+// no second one, which would take as long and save nothing.
+func TestLogIsShortenedOnce(t *testing.T) {
+	c := config(t, "m1")
+	r := start(t, c)
+	<-r.LeadershipChanges()
+	apply(t, r, setRole("eng", 2))
+	for range 3 { // the third is taken once the first was dealt with
+		r.fsm.long <- struct{}{}
+	}
+	if kept, err := filepath.Glob(filepath.Join(c.DataDir, "snapshots", "*")); err != nil || len(kept) > 0 {
+		t.Errorf("%v, and there are snapshots of a short log: %v", err, kept)
+	}
+}
