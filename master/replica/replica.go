@@ -21,8 +21,8 @@ import (
 // few and large; a follower that is further behind than trailingLogs gets a
 // snapshot.
 const (
-	maxAppendEntries  = 1024 // entries of one message to a follower
-	maxInFlight       = 512  // entries that Apply lets wait for their commit; below maxAppendEntries, see [Replica.Apply]
+	maxAppendEntries  = 128 // entries of one message to a follower; Raft makes room for as many whenever it applies some or sends any
+	maxInFlight       = 64  // entries that Apply lets wait for their commit; below maxAppendEntries, see [Replica.Apply]
 	trailingLogs      = 4096
 	snapshotThreshold = 8192
 	snapshotInterval  = 30 * time.Second // how often the threshold is looked at

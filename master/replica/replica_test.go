@@ -165,12 +165,12 @@ func TestRestartFromSnapshotAndLog(t *testing.T) {
 	if err := r.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
-	many := make([]state.Command, 200) // so that it takes a moment to have it all again
+	many := make([]state.Command, 1000) // so that it takes a moment to have it all again
 	for i := range many {
 		many[i] = setRole(fmt.Sprintf("role%03d", i), 2)
 	}
 	var waiting []*Future
-	for range 200 {
+	for range 40 {
 		waiting = append(waiting, r.Apply(0, many))
 	}
 	for _, f := range waiting {
