@@ -219,13 +219,31 @@ func (c *Core) Finish() Turn {
 	c.tellOffers(&r)
 	c.tellWaits(&r)
 	c.sendReady(r)
-	t := Turn{Steps: c.turn, Notes: c.notes, Told: c.told, Spans: c.spans, More: r.More || len(c.inquiries) > 0, Puzzle: r.Puzzle, Searches: r.Searches}
-	c.turn, c.notes, c.told, c.spans = nil, nil, nil, nil
+	t := Turn{Steps: taken(&c.turn), Notes: c.notes, Told: taken(&c.told), Spans: c.spans, More: r.More || len(c.inquiries) > 0, Puzzle: r.Puzzle, Searches: r.Searches}
+	c.notes, c.spans = nil, nil
 	t.Next, _ = c.match.Next()
 	if at, ok := c.delivery.next(); ok && (t.Next.IsZero() || at.Before(t.Next)) {
 		t.Next = at
 	}
 	return t
+}
+
+// gathered is how many things of a turn room is kept for in the next ones.
+const gathered = 4096
+
+// taken empties a list that was gathered in a turn and returns what was in it, in
+// as much memory as that takes: events stay for long, and half of a list that has
+// grown may be empty.
+func taken[T any](list *[]T) (out []T) {
+	switch n := len(*list); {
+	case n > gathered:
+		out, *list = *list, nil
+	case n > 0:
+		out = slices.Clone(*list)
+		clear(*list)
+		*list = (*list)[:0]
+	}
+	return out
 }
 
 // Committed acts on steps that were committed, with their results, in the
