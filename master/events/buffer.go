@@ -84,9 +84,9 @@ func (b *Buffer) Append(list []Event) {
 	b.reveal()
 }
 
-// Lead begins a leadership over a state of that epoch with so many commands
-// applied: soft events are counted anew, and durable ones shown up to there
-// and then as Show says.
+// Lead begins a leadership, named by its term and its number therein (7-1), over
+// a state of that epoch with so many commands applied: soft events are counted
+// anew, and durable ones shown up to there and then as Show says.
 func (b *Buffer) Lead(run string, epoch uint32, applied uint64) {
 	b.enter(epoch)
 	b.run, b.soft = run, 0
@@ -156,8 +156,9 @@ func (b *Buffer) Last() ID { return b.last }
 func (b *Buffer) Oldest() (uint64, ID) { return b.first, b.floor }
 
 // Seek returns the place after the event of that id. It fails when events
-// after it are not kept any more, or it is of another history. What another
-// leadership saw after it is told once more rather than not at all.
+// after it are not kept any more, or it is of another history. What a later
+// leadership saw is told once more rather than not at all; what an earlier one
+// saw came before it.
 func (b *Buffer) Seek(id ID) (place uint64, ok bool) {
 	if id.Epoch != b.epoch {
 		return 0, false
@@ -171,7 +172,7 @@ func (b *Buffer) Seek(id ID) (place uint64, ok bool) {
 		if e.durable(id) != 0 {
 			break
 		}
-		if e.Soft == 0 || e.Run == id.Run && e.Soft <= id.Soft {
+		if !e.after(id) {
 			place, ok = p+1, ok || e == id
 		}
 	}
@@ -184,7 +185,7 @@ func (b *Buffer) knows(id ID) bool {
 	if c := id.durable(b.floor); c != 0 {
 		return c > 0
 	}
-	return b.floor.Soft == 0 || b.floor.Run == id.Run && b.floor.Soft <= id.Soft
+	return !b.floor.after(id)
 }
 
 // Ahead reports whether an event of that id has not come here yet.

@@ -182,6 +182,40 @@ func TestNoPlaceToGoOnFrom(t *testing.T) {
 	}
 }
 
+// A master that led before the one that was read last told its own already:
+// where the leader changes back and forth nobody reads of each election again.
+func TestEarlierLeadershipsAreNotToldAgain(t *testing.T) {
+	b := newTold(10)
+	elected := func(run string) events.ID {
+		b.Lead(run, epoch, events.All)
+		b.soft()
+		_, id := b.End()
+		return id
+	}
+	elected("9-1")
+	last := elected("11-1")
+	for run, want := range map[string]string{"9-1": "[11-1]", "10-2": "[11-1]", "11-1": "[]", "11-2": "[]", "100-1": "[]"} {
+		id := last
+		id.Run = run
+		place, ok := b.Seek(id)
+		got := []string{}
+		ids, _ := b.from(place)
+		for _, id := range ids {
+			got = append(got, id.Run)
+		}
+		if fmt.Sprint(got) != want || !ok {
+			t.Errorf("after the leadership %s it goes on with %v, %t, want %s", run, got, ok, want)
+		}
+	}
+	for range 9 { // so that 9-1 is not kept any more
+		b.soft()
+	}
+	last.Run = "10-1"
+	if _, ok := b.Seek(last); !ok {
+		t.Error("an earlier leadership is missed")
+	}
+}
+
 func TestSlowReaderLosesTheOldest(t *testing.T) {
 	b := newTold(4)
 	place, _ := b.End()

@@ -18,8 +18,8 @@ type ID struct {
 	Command uint64 // from 1, as State.Applied counts
 	N       uint32 // of the events of one command, from 0
 
-	// Of a soft event: the leadership that saw it and its number therein,
-	// from 1. Epoch, Command and N are those of the durable event before it.
+	// Of a soft event: the leadership that saw it, as Buffer.Lead has it, and its
+	// number therein, from 1. Epoch, Command and N are those of the durable event before it.
 	Run  string
 	Soft uint64
 }
@@ -77,6 +77,27 @@ func ParseID(text string) (ID, error) {
 // durable compares the durable parts of two ids of one epoch.
 func (id ID) durable(other ID) int {
 	return cmp.Or(cmp.Compare(id.Command, other.Command), cmp.Compare(id.N, other.N))
+}
+
+// after reports whether an id is of a soft event that came after the other, of
+// the same durable event.
+func (id ID) after(other ID) bool {
+	run := compareRuns(id.Run, other.Run)
+	return id.Soft > 0 && (run > 0 || run == 0 && id.Soft > other.Soft)
+}
+
+// compareRuns tells which of two leaderships began first: they are named by a
+// term, and by which one in it they are.
+func compareRuns(a, b string) int {
+	termA, nA, _ := strings.Cut(a, "-")
+	termB, nB, _ := strings.Cut(b, "-")
+	return cmp.Or(compareNumbers(termA, termB), compareNumbers(nA, nB))
+}
+
+// compareNumbers compares numbers without leading zeros, of any length, since
+// clients may send anything.
+func compareNumbers(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
 // Covers reports whether whoever has had the events up to this id has had the
