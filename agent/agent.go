@@ -70,6 +70,7 @@ type Agent struct {
 	self      offers.Agent // without its id
 	sources   []*source
 	census    discovery.Census
+	unwell    map[string]map[string]string // as census.Unwell last said
 	store     *checkpoint.Store
 	machine   *tasks.Machine
 	running   map[offers.TaskRef]*supervisor

@@ -101,9 +101,28 @@ func (a *Agent) found(i int, r discovery.Report, from map[int]origin, err error)
 	if changed {
 		a.resize()
 	}
-	a.machine.Unwell(a.census.Unwell(), time.Now())
+	a.takeHealth(time.Now())
 	s.origins = from
 	a.measure()
+}
+
+// takeHealth goes on with how well the devices are now. A reason that becomes
+// another one is not logged: a plugin may say how hot its devices are.
+func (a *Agent) takeHealth(now time.Time) {
+	was, unwell := a.unwell, a.census.Unwell()
+	a.unwell = unwell
+	for _, c := range a.census.Classes() {
+		for _, d := range c.Devices {
+			switch why := unwell[c.Name][d.ID]; {
+			case (why == "") == (was[c.Name][d.ID] == ""):
+			case why != "":
+				a.log.Warn("a device is unwell and is not offered", "class", c.Name, "id", d.ID, "why", why)
+			default:
+				a.log.Info("a device is well again", "class", c.Name, "id", d.ID)
+			}
+		}
+	}
+	a.machine.Unwell(unwell, now)
 }
 
 // resize goes on with other devices: the masters learn of them by a new

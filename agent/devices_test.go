@@ -1,12 +1,16 @@
 package agent_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/ringmaster-project/ringmaster/agent"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -99,7 +103,10 @@ func (l *link) told(task offers.TaskID, reason string) wire.TaskStatus {
 // unwell, gone and back, and joined by another one.
 func TestPluginDevices(t *testing.T) {
 	m, p := newMaster(t), newPlugin(t, npu("a", `"attributes":{"model":"N2"}`, `"enforcement":"hardware"`), npu("b"))
-	run(t, withPlugin(t, t.TempDir(), m, p))
+	var log bytes.Buffer
+	c := withPlugin(t, t.TempDir(), m, p)
+	c.Logger = hclog.New(&hclog.LoggerOptions{Output: &log, DisableTime: true})
+	h := run(t, c)
 	l, register := m.welcome("a1", 1)
 	found := register.Agent.Total.Class("npu")
 	if len(found) != 2 || found[0].ID != "a" || found[0].Capacity != 1<<30 || found[0].Enforcement != offers.TierHardware || found[1].Enforcement != offers.TierNone {
@@ -141,6 +148,21 @@ func TestPluginDevices(t *testing.T) {
 	}
 	l.say(&wire.KillTask{Term: 1, TaskRef: ref("t"), Reason: "asked"})
 	l.end("t")
+	if err := h.stop(); err != nil {
+		t.Fatal(err)
+	}
+	var health []string
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "npu") {
+			health = append(health, strings.TrimSpace(line))
+		}
+	}
+	if want := []string{
+		`[WARN]  a device is unwell and is not offered: class=npu id=a why="it is too hot"`,
+		`[INFO]  a device is well again: class=npu id=a`,
+	}; !slices.Equal(health, want) {
+		t.Errorf("it logs %q", health)
+	}
 }
 
 // TestBindingSurvivesRestarts: what a task holds of a device is the same after

@@ -26,7 +26,7 @@ func (a *Agent) recover(now time.Time) error {
 	}
 	a.identify(content.Known)
 	a.machine = tasks.New(tasks.Config{Total: a.self.Total, Policies: a.config.Policies, Host: a.self.Host, Refusals: a.refusals, Traced: a.config.Tracer != nil}, content.Meta)
-	a.machine.Unwell(a.census.Unwell(), now)
+	a.takeHealth(now)
 	a.machine.Restore(content.Known, now)
 	a.id = content.Meta.Agent
 	a.openSharing(content.Known)

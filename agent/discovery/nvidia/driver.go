@@ -17,8 +17,8 @@ import (
 // Class is the device class of GPUs.
 const Class = "gpu"
 
-// ErrNoDriver says that this host has no driver library.
-var ErrNoDriver = errors.New("this host has no NVIDIA driver library (libnvidia-ml.so.1)")
+// ErrNoLibrary says that the driver's library can't be loaded.
+var ErrNoLibrary = errors.New("the library of NVIDIA's driver (libnvidia-ml.so.1) can't be loaded")
 
 // Driver looks at the GPUs of this host.
 type Driver struct {
@@ -37,7 +37,7 @@ func Open(lib nvml.Interface, root string) (*Driver, error) {
 	switch ret := lib.Init(); ret {
 	case nvml.SUCCESS:
 	case nvml.ERROR_LIBRARY_NOT_FOUND:
-		return nil, ErrNoDriver
+		return nil, ErrNoLibrary
 	default:
 		return nil, fmt.Errorf("NVIDIA's driver can't be asked: %s", lib.ErrorString(ret))
 	}

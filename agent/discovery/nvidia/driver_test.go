@@ -250,7 +250,7 @@ func TestOldDriver(t *testing.T) {
 func TestNoDriver(t *testing.T) {
 	s, _ := dgx()
 	s.InitFunc = func() nvml.Return { return nvml.ERROR_LIBRARY_NOT_FOUND }
-	if _, err := nvidia.Open(s, "/"); err != nvidia.ErrNoDriver {
+	if _, err := nvidia.Open(s, "/"); err != nvidia.ErrNoLibrary {
 		t.Errorf("opened: %v", err)
 	}
 	s.InitFunc = func() nvml.Return { return nvml.ERROR_DRIVER_NOT_LOADED }

@@ -86,3 +86,19 @@ func TestHelper(t *testing.T) {
 	d.Say(a, b)
 	await(well)
 }
+
+// TestHelperWithoutLibrary: it is asked only where the driver is, so that a
+// library that can't be loaded is a fault.
+func TestHelperWithoutLibrary(t *testing.T) {
+	if discovery.HasNVIDIA() {
+		t.Skip("NVIDIA's driver is on this host")
+	}
+	t.Setenv("LD_LIBRARY_PATH", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	discovery.Source{Path: nvidiatest.BuildHelper(t)}.Run(ctx, func(r discovery.Report, err error) {
+		if err == nil || err.Error() != "it ended with status 1: the library of NVIDIA's driver (libnvidia-ml.so.1) can't be loaded" {
+			t.Errorf("it reports %s, %v", tell(r), err)
+		}
+		cancel()
+	})
+}
