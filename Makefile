@@ -64,7 +64,7 @@ demo: build ## the same, ending with the result of the work
 # few cores with all others: what failed is run once more alone, unless there was
 # a data race or a panic, and the end tells of it too.
 .PHONY: test
-test: shim ## run all tests; what needs root or Docker runs where they are
+test: shim nvidia ## run all tests; what needs root or Docker runs where they are
 	@$(GO) run $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages="$(PACKAGES)" -- -timeout 30m $(GOFLAGS_TEST)
 
 .PHONY: race

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -17,13 +18,24 @@ func TestCluster(t *testing.T) {
 	needShim(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/cluster",
+		Condition: func(name string) (bool, error) {
+			if name != "unshare" {
+				return false, fmt.Errorf("there is no condition %s", name)
+			}
+			return exec.Command("unshare", "--mount", "true").Run() == nil, nil
+		},
 		Setup: func(env *testscript.Env) error {
 			jobs, err := filepath.Abs("testdata/jobs")
 			if err != nil {
 				return err
 			}
 			env.Setenv("JOBS", jobs)
-			for i := range 6 { // H1, R1, ...: addresses for masters
+			driver, err := filepath.Abs("../agent/discovery/nvidia/nvidiatest/testdata/fakenvml.c")
+			if err != nil {
+				return err
+			}
+			env.Setenv("NVML", driver) // source of a stand-in for NVIDIA's library
+			for i := range 6 {         // H1, R1, ...: addresses for masters
 				for _, port := range []string{"H", "R"} {
 					address, err := freeAddress()
 					if err != nil {

@@ -42,7 +42,7 @@ func (p *Process) Wait() (record.Exit, error) {
 		return exit, p.clean()
 	}
 	if !room {
-		return record.Exit{Error: "there is no room for the record of its end", Time: time.Now().UTC()}, p.clean()
+		return record.Exit{Error: "there is no room on its agent's disk for the record of its end", Time: time.Now().UTC()}, p.clean()
 	}
 	var started record.Started
 	missing := errors.Is(err, os.ErrNotExist)
