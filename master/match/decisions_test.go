@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"testing"
@@ -84,8 +85,8 @@ func stream(n int) []offers.Demand {
 // from it, the search, the devices, the room, the rings and the draft of the
 // offer. How the demand came and how the offer goes is not timed; BenchmarkUnit
 // has it all. The metric is by the time that the processor spent, so that
-// neighbours do not count. The strategies that read every agent are not asked to
-// fill the large cluster.
+// neighbours do not count, and the garbage is collected as in a master. The
+// strategies that read every agent are not asked to fill the large cluster.
 func BenchmarkDecisions(b *testing.B) {
 	for _, placement := range offers.Placements() {
 		sizes := []int{1213, 60650}
@@ -99,6 +100,7 @@ func BenchmarkDecisions(b *testing.B) {
 				for len(l.running) < agents*4 {
 					l.turn(500)
 				}
+				defer debug.SetGCPercent(collectAsMaster())
 				l.spent = 0
 				b.ResetTimer()
 				made := 0
@@ -110,6 +112,16 @@ func BenchmarkDecisions(b *testing.B) {
 			})
 		}
 	}
+}
+
+// collectAsMaster has garbage collected as seldom as a master does (cli/collector.go):
+// not before twice of what is in use was allocated, 256 MiB at least and 512 at most.
+// It returns how it was.
+func collectAsMaster() (before int) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return debug.SetGCPercent(int(min(max(2*m.HeapAlloc, 256<<20), 512<<20) * 100 / m.HeapAlloc))
 }
 
 // load keeps a bench busy.
