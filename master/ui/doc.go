@@ -1,8 +1,9 @@
 // Package ui is the web page that every master serves at "/": files of plain
 // HTML, CSS and JavaScript modules that are built into the binary as they are.
 //
-//	GET /           page/index.html
-//	GET /ui/NAME    page/NAME
+//	GET /             page/index.html
+//	GET /ui/NAME      page/NAME
+//	GET /ui/app.js    page/app.js and all that it imports, as one module
 //
 // The page holds nothing of the cluster. It reads GET /v1/floor once, and what
 // changes after that from GET /v1/events; see page/live.js. It asks the master

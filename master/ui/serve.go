@@ -35,7 +35,8 @@ type file struct {
 	tag           string
 }
 
-// files packs every file once, when the first is asked for.
+// files packs every file once, when the first is asked for, with the modules
+// as the one that starts the page.
 var files = sync.OnceValue(func() map[string]file {
 	list, err := folder.ReadDir("page")
 	if err != nil {
@@ -43,15 +44,30 @@ var files = sync.OnceValue(func() map[string]file {
 	}
 	out := map[string]file{}
 	for _, entry := range list {
-		text, err := folder.ReadFile("page/" + entry.Name())
-		if err != nil {
-			panic(err)
+		if path.Ext(entry.Name()) != ".js" {
+			out[entry.Name()] = newFile(entry.Name(), text(entry.Name()))
 		}
-		sum := sha256.Sum256(text)
-		out[entry.Name()] = file{types[path.Ext(entry.Name())], text, pack(text), `"` + hex.EncodeToString(sum[:8]) + `"`}
 	}
+	script, err := bundle("app", func(module string) string { return text(module + ".js") })
+	if err != nil {
+		panic(fmt.Sprintf("ui: bundle: %v", err)) // the tests have bundled it
+	}
+	out["app.js"] = newFile("app.js", script)
 	return out
 })
+
+func text(name string) string {
+	b, err := folder.ReadFile("page/" + name)
+	if err != nil {
+		panic(err) // it is built in
+	}
+	return string(b)
+}
+
+func newFile(name, text string) file {
+	sum := sha256.Sum256([]byte(text))
+	return file{types[path.Ext(name)], []byte(text), pack([]byte(text)), `"` + hex.EncodeToString(sum[:8]) + `"`}
+}
 
 func pack(text []byte) []byte {
 	var out bytes.Buffer

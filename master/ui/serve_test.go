@@ -113,13 +113,22 @@ func TestPageIsSmall(t *testing.T) {
 	}
 }
 
-// All modules are asked for at once: a browser would else ask for one after
-// the other, as far as they import each other.
-func TestEveryModuleIsPreloaded(t *testing.T) {
-	files := sources(t)
-	for name := range files {
-		if strings.HasSuffix(name, ".js") && !strings.Contains(files["index.html"], `="/ui/`+name+`"`) {
-			t.Errorf("index.html does not ask for %s", name)
+// A first view takes one request for all modules, each of which is there once.
+func TestModulesAreServedAsOne(t *testing.T) {
+	script := ask("/ui/app.js").Body.String()
+	if found := regexp.MustCompile(`(?m)^(?:import|export)\b.*`).FindString(script); found != "" {
+		t.Errorf("what is served has %s", found)
+	}
+	for name := range sources(t) {
+		module, is := strings.CutSuffix(name, ".js")
+		if !is {
+			continue
+		}
+		if n := strings.Count(script, "\nconst in_"+module+" = ") + strings.Count(script[:min(len(script), 30)], "const in_"+module+" = "); n != 1 {
+			t.Errorf("what is served has %s %d times", name, n)
+		}
+		if w := ask("/ui/" + name); module != "app" && w.Code != 404 {
+			t.Errorf("%s is served by itself: %d", name, w.Code)
 		}
 	}
 }
