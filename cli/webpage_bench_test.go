@@ -5,10 +5,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/ringmaster-project/ringmaster/framework"
@@ -49,21 +52,25 @@ func busyMaster(b *testing.B, agents int) (d *daemon, at string) {
 func BenchmarkWebPage(b *testing.B) {
 	for _, agents := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(agents), func(b *testing.B) {
-			page := newBrowser(b)
+			web := newBrowser(b)
 			_, at := busyMaster(b, agents)
+			web.notesFirstView(agents)
+			var fresh, again []float64
 			for b.Loop() {
-				page.do(chromedp.Navigate("http://" + at + "/"))
-				page.await(fmt.Sprintf(`document.querySelectorAll("figure.rings .count")[1]?.textContent === "%s agents"`, grouped(agents)))
+				fresh = append(fresh, web.firstView(at, true))
+				b.ReportMetric(value[float64](web, `[...performance.getEntriesByType("resource"), ...performance.getEntriesByType("navigation")].filter((e) => !e.name.includes("events")).reduce((n, e) => n + e.transferSize, 0) / 1024`), "KiB")
+				again = append(again, web.firstView(at, false))
 			}
-			b.ReportMetric(value[float64](page, `[...performance.getEntriesByType("resource"), ...performance.getEntriesByType("navigation")].filter((e) => !e.name.includes("events")).reduce((n, e) => n + e.transferSize, 0) / 1024`), "KiB")
-			b.ReportMetric(value[float64](page, `performance.getEntriesByName("first-rings")[0].startTime`), "first-view-ms")
-			late := value[[]float64](page, `new Promise((done) => {
+			b.ReportMetric(median(fresh), "first-view-ms")
+			b.ReportMetric(slices.Max(fresh), "first-view-max-ms")
+			b.ReportMetric(median(again), "view-again-ms")
+			late := value[[]float64](web, `new Promise((done) => {
 				const late = [];
 				const look = new MutationObserver(() => late.push(Date.now() - Date.parse(document.querySelector(".events time").dateTime)));
 				look.observe(document.querySelector(".events"), { childList: true });
 				setTimeout(() => done(late.sort((a, b) => a - b)), 10000);
 			})`)
-			frames := value[[]float64](page, `new Promise((done) => {
+			frames := value[[]float64](web, `new Promise((done) => {
 				const frames = [];
 				let last = performance.now();
 				const frame = (now) => {
@@ -82,11 +89,43 @@ func BenchmarkWebPage(b *testing.B) {
 	}
 }
 
-func grouped(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
+// notesFirstView lets every page from then on note as firstView when a frame
+// in which two pictures have a dot for each of that many agents was painted.
+func (b *browser) notesFirstView(agents int) {
+	b.Helper()
+	script := fmt.Sprintf(`{
+		const dots = new Map(); // by canvas
+		const note = (canvas) => {
+			dots.set(canvas, (dots.get(canvas) ?? 0) + 1);
+			if (dots.get(canvas) === %d && [...dots.values()].filter((n) => n >= %[1]d).length === 2) {
+				setTimeout(() => (window.firstView = performance.now())); // behind the frame that is being drawn
+			}
+		};
+		for (const name of ["fill", "fillRect"]) {
+			const draw = CanvasRenderingContext2D.prototype[name];
+			CanvasRenderingContext2D.prototype[name] = function (...all) { draw.apply(this, all); note(this.canvas); };
+		}
+	}`, agents)
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}); err != nil {
+		b.Fatal(err)
 	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+}
+
+// firstView opens the page, as a browser that was never there or one that was,
+// and returns the milliseconds from the way there to the first view.
+func (b *browser) firstView(at string, fresh bool) float64 {
+	b.Helper()
+	if _, err := chromedp.Call(b.ctx, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: fresh}); err != nil {
+		b.Fatal(err)
+	}
+	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate("http://"+at+"/"))
+	b.await(`window.firstView`)
+	return value[float64](b, `window.firstView`)
+}
+
+func median(list []float64) float64 {
+	sorted := slices.Sorted(slices.Values(list))
+	return sorted[len(sorted)/2]
 }
 
 // BenchmarkFiftyPages measures what the streams of 50 open pages cost a leader,

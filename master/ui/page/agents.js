@@ -1,7 +1,7 @@
 // The agents in a table, with what is used of each.
 
 import { badge, bar, empty, h, replace, row, table } from "./dom.js";
-import { amount, size } from "./format.js";
+import { amount, short, size } from "./format.js";
 import { live } from "./live.js";
 
 const step = 200; // rows that are shown at first, and more by each asking
@@ -50,7 +50,7 @@ export function agentsView(view) {
     replace(list.body, [...rows.values()]);
     none.hidden = found.length > 0;
     more.hidden = found.length <= limit;
-    more.textContent = `Show more of ${found.length.toLocaleString("en")}`;
+    more.textContent = `Show more of ${short(found.length)}`;
   }
   view.owns({ close: () => clearTimeout(due) });
   view.hear(({ changed, reset }) => {

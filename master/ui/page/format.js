@@ -23,9 +23,10 @@ function rate(bits) {
   return `${short(n)} ${steps[unit]}`;
 }
 
-// short writes a number with at most three digits that matter.
+// short writes a number with at most three digits that matter, thousands apart.
+// What a browser has for that takes it 10 ms to set up, before the first view.
 export function short(n) {
-  if (Math.abs(n) >= 100 || Number.isInteger(n)) return Math.round(n).toLocaleString("en");
+  if (Math.abs(n) >= 100 || Number.isInteger(n)) return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
   return String(Number(n.toPrecision(3)));
 }
 
@@ -66,7 +67,9 @@ export function span(seconds) {
 }
 
 export function clock(text) {
-  return text ? new Date(text).toLocaleTimeString("en-GB") : "";
+  if (!text) return "";
+  const t = new Date(text);
+  return [t.getHours(), t.getMinutes(), t.getSeconds()].map((n) => String(n).padStart(2, "0")).join(":");
 }
 
 export function moment(text) {

@@ -119,18 +119,28 @@ function adopt({ after, agents, rings, status, held, latest, connection }) {
 }
 
 // open begins, and throws a Refusal where that can't be; fail hears of one later.
+// What a page that reads builds on is on its way while it is found out whether
+// this is one, which takes the browser as long.
 export async function open(fail) {
   refused = fail;
   const first = new Promise((resolve, reject) => (begun = { resolve, reject }));
+  const early = new AbortController();
+  const asked = base(early.signal);
+  asked.catch(() => {}); // where it is wanted, that is told below
   try {
-    if (await share.enter(token.get())) await load();
-    else await first;
+    if (await share.enter(token.get())) {
+      await load(asked);
+    } else {
+      early.abort();
+      await first;
+    }
   } catch (err) {
     share.leave();
     throw err;
   } finally {
     begun = null;
   }
+  [changed, news, reset] = [new Set(), [], false]; // who subscribes from now on has read it all
   if (document.hidden) hide();
 }
 
@@ -145,8 +155,13 @@ export function close() {
   live.latest = [];
 }
 
-async function load() {
-  const [floor, status] = await Promise.all([get("/v1/floor"), get("/v1/status")]);
+// base asks for what a model is built of.
+function base(signal) {
+  return Promise.all([get("/v1/floor", signal), get("/v1/status", signal)]);
+}
+
+async function load(asked = base()) {
+  const [floor, status] = await asked;
   known = true;
   build(floor.agents, floor.rings, status);
   stream.start(floor.after);

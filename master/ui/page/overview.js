@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { chart, seriesOf } from "./chart.js";
 import { badge, empty, h, replace, row, table } from "./dom.js";
 import { sentence } from "./events.js";
-import { clock } from "./format.js";
+import { clock, short } from "./format.js";
 import { live } from "./live.js";
 import { kinds, legend, RingSet } from "./rings.js";
 
@@ -19,7 +19,7 @@ export function overview(view) {
   const charts = h("div", { class: "charts" });
   const rings = h("div", { class: "ringsets" });
   const latest = h("ol", { class: "events" });
-  let samples = [];
+  let samples = null; // until they came
   let due = 0;
 
   const count = () => {
@@ -27,7 +27,7 @@ export function overview(view) {
     replace(tiles, tilesOf(live.status));
     replace(masters.body, mastersOf(live.status));
     term.textContent = `term ${live.status.term}`;
-    replace(charts, chartsOf(samples));
+    if (samples) replace(charts, chartsOf(samples));
   };
   const soon = () => (due ||= setTimeout(count, pause));
   const tell = () => replace(latest, live.latest.length ? live.latest.slice(0, shown).map(eventLine) : h("li", {}, empty("Nothing has happened since this page was opened.")));
@@ -44,7 +44,7 @@ export function overview(view) {
     else if (changed.size > 0) for (const set of sets) set.update(changed);
     if (live.status !== seen) {
       seen = live.status;
-      samples = [...samples, { ...seen, time: new Date().toISOString() }].slice(-240);
+      samples &&= [...samples, { ...seen, time: new Date().toISOString() }].slice(-240);
     }
     if (events.length > 0) tell();
     soon();
@@ -52,14 +52,15 @@ export function overview(view) {
   count();
   tell();
   draw();
-  requestAnimationFrame(() => performance.mark("first-rings")); // for who measures
-  view.reads({ path: "/v1/status", pause: 2000, wants: (e) => /^(framework_|leader_|agent_)/.test(e.type), show: (status) => {
-    live.status = seen = status;
-    count();
-  } });
-  view.load(async (signal) => {
-    samples = (await get("/v1/usage", signal)).samples;
-    count();
+  view.later(() => {
+    view.reads({ path: "/v1/status", pause: 2000, wants: (e) => /^(framework_|leader_|agent_)/.test(e.type), show: (status) => {
+      live.status = seen = status;
+      count();
+    } });
+    view.load(async (signal) => {
+      samples = (await get("/v1/usage", signal)).samples;
+      count();
+    });
   });
   return h("section", {},
     h("h1", { class: "unseen" }, "Overview"),
@@ -85,8 +86,8 @@ function tilesOf(status) {
   const failed = status.tasks.failed ?? 0;
   return [
     tile("Leader", status.leader?.name ?? "none", `of ${status.masters.length} master${status.masters.length === 1 ? "" : "s"}`, "#/"),
-    tile("Agents", (states.active ?? 0).toLocaleString("en"), others.join(", ") || "all active", "#/agents"),
-    tile("Tasks alive", tasks.toLocaleString("en"), `${status.tasks.finished ?? 0} finished, ${failed} failed`, "#/tasks"),
+    tile("Agents", short(states.active ?? 0), others.join(", ") || "all active", "#/agents"),
+    tile("Tasks alive", short(tasks), `${status.tasks.finished ?? 0} finished, ${failed} failed`, "#/tasks"),
     tile("Frameworks", status.frameworks, `${status.offers} offers out`, "#/frameworks"),
     tile("Demands that wait", Object.values(status.pending).reduce((a, b) => a + b, 0), waiting.join(", ") || "none", "#/frameworks"),
   ];

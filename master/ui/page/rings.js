@@ -3,7 +3,7 @@
 // and end. 10,000 dots are drawn as fast as ten, but they jump.
 
 import { h, replace } from "./dom.js";
-import { amount, percent, title } from "./format.js";
+import { amount, percent, short, title } from "./format.js";
 import { freeOf, live, ringed, wholeOf } from "./live.js";
 
 const many = 1500; // dots, from which they jump
@@ -57,13 +57,16 @@ export class RingSet {
     this.frame = 0;
     this.drawn = 0;
     this.cost = 0; // ms that the last drawing took
+    this.side = 0; // px, as it was drawn last
     this.at = null; // the dot that is pointed at
     this.canvas = h("canvas", { tabindex: "0", role: "group", "aria-roledescription": "picture of rings" });
     this.tip = h("div", { class: "tip", role: "status", hidden: true });
     this.caption = h("figcaption", {}, h("a", { href: `#/rings/${encodeURIComponent(kind)}` }, title(kind)), h("span", { class: "count" }));
     this.node = h("figure", { class: "rings" }, this.caption, h("div", { class: "plate" }, this.canvas, this.tip));
     this.listen();
-    this.resize = new ResizeObserver(() => this.plan());
+    this.resize = new ResizeObserver(() => {
+      if (this.canvas.clientWidth !== this.side) this.plan();
+    });
     this.resize.observe(this.canvas);
     this.theme = matchMedia("(prefers-color-scheme: dark)");
     this.themed = () => this.plan();
@@ -88,7 +91,7 @@ export class RingSet {
       for (const id of this.dots.keys()) if (!live.agents.has(id)) this.dots.delete(id);
     }
     for (const id of changed ?? live.agents.keys()) this.place(id);
-    this.caption.lastChild.textContent = `${this.dots.size.toLocaleString("en")} agent${this.dots.size === 1 ? "" : "s"}`;
+    this.caption.lastChild.textContent = `${short(this.dots.size)} agent${this.dots.size === 1 ? "" : "s"}`;
     this.canvas.setAttribute("aria-label", `Rings of ${title(this.kind)}: ${this.dots.size} agents in ${this.shown} rings. Arrow keys go from agent to agent, Enter opens one.`);
     this.plan();
   }
@@ -146,6 +149,7 @@ export class RingSet {
   // draw reports whether dots are still on their way.
   draw(now) {
     const side = this.canvas.clientWidth;
+    this.side = side;
     if (!side) return false;
     const scale = devicePixelRatio || 1;
     if (this.canvas.width !== Math.round(side * scale)) this.canvas.width = this.canvas.height = Math.round(side * scale);

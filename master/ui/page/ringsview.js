@@ -1,7 +1,7 @@
 // One kind's rings in full, with the same in numbers.
 
 import { h, replace, row, table } from "./dom.js";
-import { amount, title } from "./format.js";
+import { amount, short, title } from "./format.js";
 import { freeOf, live, ringed } from "./live.js";
 import { kinds, legend, ringOf, RingSet } from "./rings.js";
 
@@ -49,7 +49,7 @@ function rows(kind) {
     if (agents.length === 0) return;
     const range = i + 1 < from.length ? `${amount(kind, from[i])} to ${amount(kind, from[i + 1])}` : `${amount(kind, from[i])} and more`;
     const links = agents.slice(0, named).flatMap((a) => [h("a", { href: `#/agents/${encodeURIComponent(a.id)}` }, a.name), " "]);
-    out.push(row([i + 1, range, agents.length.toLocaleString("en"), [links, agents.length > named ? `and ${agents.length - named} more` : ""]]));
+    out.push(row([i + 1, range, short(agents.length), [links, agents.length > named ? `and ${agents.length - named} more` : ""]]));
   });
   return out;
 }

@@ -44,6 +44,13 @@ export class View {
     this.node?.append(h("p", { class: "error", role: "alert" }, err.message));
   }
 
+  // later runs something when the view has been painted as it is now.
+  later(work) {
+    const frame = requestAnimationFrame(() => (due = setTimeout(work)));
+    let due = 0;
+    this.owned.push({ close: () => { cancelAnimationFrame(frame); clearTimeout(due); } });
+  }
+
   // reads asks for something now, and again when an event is wanted, but never
   // more often than once in that many milliseconds.
   reads({ path, show, wants, pause = 1000 }) {
