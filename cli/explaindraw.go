@@ -21,11 +21,15 @@ func drawExplanation(p *page, e api.Explanation) {
 	case e.Untried > 0:
 		units += fmt.Sprintf(", the last %d not tried", e.Untried)
 	}
+	none := ""
+	if e.Suppressed {
+		none = "none: the framework said suppress; it gets offers again when it says revive"
+	}
 	rings := ""
 	if e.Kind != "" {
 		rings = ", in the rings of " + e.Kind
 	}
-	p.fields("demand", string(e.Demand), "framework", string(e.Framework), "role", string(e.Role), "placement", string(e.Placement)+": "+e.Prefers+rings, "units", units)
+	p.fields("demand", string(e.Demand), "framework", string(e.Framework), "role", string(e.Role), "placement", string(e.Placement)+": "+e.Prefers+rings, "units", units, "offers", none)
 	if len(e.Places) > 0 {
 		var rows []row
 		for _, at := range e.Places {

@@ -140,7 +140,8 @@ func (f *fake) exec(w http.ResponseWriter, r *http.Request) {
 }
 
 // explain finds room for two units of any wish but one for 1000 cpus, for one unit
-// of the demand gang, and lists what waits where nothing is asked of.
+// of the demand gang, and lists what waits where nothing is asked of. The framework
+// of the demand quiet wants no offers.
 func (f *fake) explain(w http.ResponseWriter, r *http.Request) {
 	wish := r.FormValue("wish")
 	switch {
@@ -148,8 +149,8 @@ func (f *fake) explain(w http.ResponseWriter, r *http.Request) {
 		f.file(w, "waiting")
 	case strings.Contains(wish, `"cpus":1000`), r.FormValue("demand") == "stuck":
 		f.file(w, "missed")
-	case r.FormValue("demand") == "gang":
-		f.file(w, "gang")
+	case r.FormValue("demand") == "gang", r.FormValue("demand") == "quiet":
+		f.file(w, r.FormValue("demand"))
 	default:
 		f.file(w, "found")
 	}

@@ -155,7 +155,7 @@ func (p *picture) showWaiting(r *http.Request, q *question, list []match.Waiting
 func (p *picture) showExplanation(q *question, e *match.Explanation) any {
 	out := shown.Explanation{
 		Framework: q.framework, Demand: q.demand, Role: e.Role, Placement: e.Placement, Prefers: e.Prefers, Kind: e.Kind,
-		Gang: e.Gang, Units: e.Units, Places: []shown.Place{}, Missing: e.Missing, Untried: e.Untried,
+		Gang: e.Gang, Suppressed: e.Suppressed, Units: e.Units, Places: []shown.Place{}, Missing: e.Missing, Untried: e.Untried,
 		Found: p.showTrail(e.Kind, e.Found), Missed: p.showTrail(e.Kind, e.Missed),
 	}
 	if q.wish != nil {

@@ -91,6 +91,19 @@ func TestMasterExplains(t *testing.T) {
 	if why.Missing != 2 || why.Missed == nil || why.Found != nil || len(why.Missed.Reasons) != 2 || why.Missed.Reasons[0].Code != "too_small" || why.Missed.Reasons[0].Agents != 2 {
 		t.Errorf("of d2: %+v %+v", why, why.Missed)
 	}
+	f.send(&wire.Suppress{}, "")
+	f.demand(`{"id":"d4","count":1,"resources":{"cpus":0.5}}`)
+	f.demand(`{"id":"d4","count":1,"resources":{"cpus":-1}}`)
+	expect[*wire.ErrorMessage](f) // what came before it is done
+	fetch(t, m, "/v1/explain?framework=batch&demand=d4", &why)
+	if !why.Suppressed || len(why.Places) != 1 {
+		t.Errorf("of d4, suppressed: %+v", why)
+	}
+	list.Demands = nil
+	fetch(t, m, "/v1/explain?framework=batch", &list)
+	if len(list.Demands) != 3 || fmt.Sprint(list.Demands[2].Demand, list.Demands[2].Stopped) != "d4[suppressed]" {
+		t.Errorf("waiting, suppressed: %+v", list)
+	}
 	var status shown.Status
 	fetch(t, m, "/v1/status", &status)
 	if status.Pending["cpus"] != 1 || status.Pending["npu"] != 1 {

@@ -30,19 +30,20 @@ func (p WaitingDemands) Page() ([]Waiting, string) { return p.Demands, p.Next }
 // Explanation says where the next units of a demand would go if it were its
 // turn now, and why.
 type Explanation struct {
-	Framework offers.FrameworkID `json:"framework_id,omitempty"`
-	Demand    offers.DemandID    `json:"demand_id"`
-	Role      offers.Role        `json:"role"`
-	Placement offers.Placement   `json:"placement"`
-	Prefers   string             `json:"prefers"`           // what the strategy looks for
-	Kind      string             `json:"kind,omitempty"`    // in the rings of which it is looked up
-	Gang      bool               `json:"gang,omitempty"`    // nothing is offered unless all units have a place
-	Units     int                `json:"units"`             // that are explained
-	Places    []Place            `json:"places"`            // in the order of the units
-	Missing   int                `json:"missing"`           // units without a place
-	Untried   int                `json:"untried,omitempty"` // units that were too many to be tried
-	Found     *Trail             `json:"found,omitempty"`   // how the first unit got its place
-	Missed    *Trail             `json:"missed,omitempty"`  // why the first unit without a place has none
+	Framework  offers.FrameworkID `json:"framework_id,omitempty"`
+	Demand     offers.DemandID    `json:"demand_id"`
+	Role       offers.Role        `json:"role"`
+	Placement  offers.Placement   `json:"placement"`
+	Prefers    string             `json:"prefers"`              // what the strategy looks for
+	Kind       string             `json:"kind,omitempty"`       // in the rings of which it is looked up
+	Gang       bool               `json:"gang,omitempty"`       // nothing is offered unless all units have a place
+	Suppressed bool               `json:"suppressed,omitempty"` // nothing is offered until the framework sends revive, wherever there is a place
+	Units      int                `json:"units"`                // that are explained
+	Places     []Place            `json:"places"`               // in the order of the units
+	Missing    int                `json:"missing"`              // units without a place
+	Untried    int                `json:"untried,omitempty"`    // units that were too many to be tried
+	Found      *Trail             `json:"found,omitempty"`      // how the first unit got its place
+	Missed     *Trail             `json:"missed,omitempty"`     // why the first unit without a place has none
 }
 
 // AgentRef names an agent.

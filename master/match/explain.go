@@ -15,17 +15,18 @@ import (
 // back in the end. Nobody is offered anything, and nothing that anybody is
 // offered later depends on it.
 type Explanation struct {
-	Role      offers.Role
-	Placement offers.Placement
-	Prefers   string  // what the strategy looks for, such as "the closest fit"
-	Kind      string  // in the rings of which it is looked up; "" where nobody has what it asks for
-	Gang      bool    // nothing is offered unless all units have a place
-	Units     int     // explained: those not yet launched or offered, 1 of a whole-agent demand
-	Places    []Place // in the order of the units
-	Missing   int     // units without a place
-	Untried   int     // units that were too many to be tried
-	Found     *Trail  // how the first unit got its place, nil when it has none
-	Missed    *Trail  // why the first unit without a place has none, nil when all have one
+	Role       offers.Role
+	Placement  offers.Placement
+	Prefers    string  // what the strategy looks for, such as "the closest fit"
+	Kind       string  // in the rings of which it is looked up; "" where nobody has what it asks for
+	Gang       bool    // nothing is offered unless all units have a place
+	Suppressed bool    // nothing is offered until its framework revives, wherever there is a place
+	Units      int     // explained: those not yet launched or offered, 1 of a whole-agent demand
+	Places     []Place // in the order of the units
+	Missing    int     // units without a place
+	Untried    int     // units that were too many to be tried
+	Found      *Trail  // how the first unit got its place, nil when it has none
+	Missed     *Trail  // why the first unit without a place has none, nil when all have one
 }
 
 // Place is an agent that units would go to, one after the other.
@@ -146,7 +147,7 @@ func (m *Matcher) ExplainStated(id offers.FrameworkID, demand offers.DemandID, m
 
 func (m *Matcher) explain(d *demand, units, most int) Explanation {
 	m.compile(d)
-	e := Explanation{Role: d.owner.role, Placement: d.placer.name, Prefers: d.placer.prefers(), Gang: d.gang(), Units: units}
+	e := Explanation{Role: d.owner.role, Placement: d.placer.name, Prefers: d.placer.prefers(), Gang: d.gang(), Suppressed: d.owner.suppressed, Units: units}
 	if d.column >= 0 {
 		e.Kind = m.kinds.columnName(d.column)
 	}

@@ -140,6 +140,50 @@ func TestPlanIsWhatComes(t *testing.T) {
 }
 
 // TestQuotaIsNamed: what a limit forbids is no want of room.
+// TestSuppressedIsNamed: agents suit what a suppressed framework wants, and it
+// waits all the same; a wish of somebody else is not concerned.
+func TestSuppressedIsNamed(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("near", `{"cpus":8,"mem":80}`)
+	f := b.framework("f", "default")
+	b.Suppress(f)
+	b.demand(f, `{"id":"d","count":2,"resources":{"cpus":2}}`)
+	b.demand(f, `{"id":"vast","count":1,"resources":{"cpus":20}}`)
+	b.offered()
+	e, known := b.ExplainStated(f, "d", 10)
+	if !known || !e.Suppressed || len(e.Places) != 1 || e.Found == nil {
+		t.Errorf("explained %+v, %t", e, known)
+	}
+	if got, want := b.stopped(), "[d:[suppressed] vast:[suppressed]]"; got != want {
+		t.Errorf("waiting %s, want %s", got, want)
+	}
+	if e := b.explained(`{"id":"d","count":1,"resources":{"cpus":2}}`); e.Suppressed {
+		t.Errorf("a wish of nobody is suppressed: %+v", e)
+	}
+	b.Revive(f)
+	b.offered()
+	if e, _ := b.ExplainStated(f, "d", 10); e.Suppressed || e.Units != 0 {
+		t.Errorf("revived %+v", e)
+	}
+	if got, want := b.stopped(), "[vast:[cpus]]"; got != want {
+		t.Errorf("revived, waiting %s, want %s", got, want)
+	}
+	b.Suppress(f)
+	b.offered()
+	if got, want := b.stopped(), "[vast:[suppressed]]"; got != want {
+		t.Errorf("suppressed again, waiting %s, want %s", got, want)
+	}
+}
+
+// stopped writes what waits and why.
+func (b *bench) stopped() string {
+	var out []string
+	for _, w := range b.Waiting() {
+		out = append(out, fmt.Sprint(w.Demand.ID, ":", w.Stopped))
+	}
+	return fmt.Sprint(out)
+}
+
 func TestQuotaIsNamed(t *testing.T) {
 	b := newBench(t, Config{})
 	b.agent("a", `{"cpus":8}`)

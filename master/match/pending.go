@@ -15,6 +15,7 @@ const (
 	stopLimit      = "limit"      // its limits leave no agent with room
 	stopPorts      = "ports"      // no agent with room has all its ports free
 	stopRefused    = "refused"    // its framework declined the room that there is
+	stopSuppressed = "suppressed" // its framework wants no offers until it revives; only of what is listed
 )
 
 // stopped names what keeps d waiting after a search that found nobody, in the
@@ -112,7 +113,8 @@ func (m *Matcher) unknownKinds(d *demand) []string {
 	return out
 }
 
-// Waiting is a demand that nothing can be done for until something changes.
+// Waiting is a demand that nothing can be done for until something changes, be it
+// its framework's mind.
 type Waiting struct {
 	Framework offers.FrameworkID
 	Role      offers.Role
@@ -127,7 +129,13 @@ func (m *Matcher) Waiting() []Waiting {
 	for _, id := range slices.Sorted(maps.Keys(m.frameworks)) {
 		f := m.frameworks[id]
 		for _, demand := range slices.Sorted(maps.Keys(f.demands)) {
-			if d := f.demands[demand]; len(d.stopped) > 0 {
+			d := f.demands[demand]
+			switch {
+			case f.suppressed && d.wants():
+				w := d.waits()
+				w.Stopped = []string{stopSuppressed}
+				out = append(out, w)
+			case len(d.stopped) > 0:
 				out = append(out, d.waits())
 			}
 		}
