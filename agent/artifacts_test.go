@@ -153,6 +153,28 @@ func TestFilesOfConfiguredRoots(t *testing.T) {
 	}
 }
 
+// TestWhatIsFetchedIsTold: a task whose artifacts take long says which it waits
+// for, without what may be secret of it.
+func TestWhatIsFetchedIsTold(t *testing.T) {
+	d := newDepot(t, map[string][]byte{"/slow/a": []byte("hello\n"), "/slow/b": nil, "/quick": nil})
+	m := newMaster(t)
+	run(t, config(t, t.TempDir(), m))
+	l, _ := m.welcome("a1", 1)
+	task := shell("t", "cat a")
+	task.Artifacts = []offers.Artifact{{URI: d.URL + "/quick"}, {URI: d.URL + "/slow/a?secret"}, {URI: d.URL + "/slow/b"}}
+	l.launch(1, task)
+	want := "artifacts[1] (" + d.URL + "/slow/a) is fetched, and 1 more"
+	if s := l.status("t"); s.State != offers.Staging || s.Message != want {
+		t.Errorf("%+v, want it to say %s", s, want)
+	}
+	close(d.gate)
+	for _, want := range []offers.State{offers.Starting, offers.Running, offers.Finished} {
+		if s := l.status("t"); s.State != want || s.Message != "" {
+			t.Errorf("%+v, want it %s", s, want)
+		}
+	}
+}
+
 // TestKillWhileFetching holds that a kill ends the download too, and that tasks
 // that wait for theirs keep no other from starting.
 func TestKillWhileFetching(t *testing.T) {
@@ -175,7 +197,7 @@ func TestKillWhileFetching(t *testing.T) {
 		l.say(&wire.KillTask{Term: 1, TaskRef: ref(offers.TaskID(fmt.Sprint("t", n))), Reason: "asked"})
 	}
 	for n := range many {
-		if s := l.status(offers.TaskID(fmt.Sprint("t", n))); s.State != offers.Killed || s.Reason != "asked" {
+		if s := l.end(offers.TaskID(fmt.Sprint("t", n))); s.State != offers.Killed || s.Reason != "asked" {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -212,7 +234,11 @@ func TestRestartWhileFetching(t *testing.T) {
 	<-d.arrived
 	close(d.gate)
 	for _, want := range []offers.State{offers.Starting, offers.Running, offers.Finished} {
-		if s := l.status("t"); s.State != want {
+		s := l.status("t")
+		for s.State == offers.Staging { // it may say what is fetched
+			s = l.status("t")
+		}
+		if s.State != want {
 			t.Errorf("%+v, want it %s", s, want)
 		}
 	}

@@ -76,7 +76,10 @@ func (a *Agent) fill(ctx context.Context, l tasks.Launch, owner *record.User, di
 	if len(l.Task.Artifacts) == 0 {
 		return nil
 	}
-	err := a.artifacts.Stage(ctx, l.Task.Artifacts, artifact.Target{Dir: dir, Owner: owner, Disk: l.Task.Resources.Amounts[offers.Disk]})
+	err := a.artifacts.Stage(ctx, l.Task.Artifacts, artifact.Target{
+		Dir: dir, Owner: owner, Disk: l.Task.Resources.Amounts[offers.Disk],
+		Late: func(what string) { a.post(func() { a.machine.Waiting(l.Ref(), what, time.Now()) }) },
+	})
 	if err != nil {
 		return because{offers.ReasonArtifact, err}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
@@ -19,6 +20,7 @@ type Target struct {
 	Dir   string       // exists
 	Owner *record.User // of what is put there; nil: the agent
 	Disk  int64        // what the task asked for; 0: nothing
+	Late  func(string) // is told once, in words, what is waited for, if that takes [Config].Late; nil: nobody
 }
 
 // Stage fetches artifacts, all at once, and puts them into the sandbox, one
@@ -27,12 +29,7 @@ type Target struct {
 func (s *Store) Stage(ctx context.Context, list []offers.Artifact, to Target) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.Whole, fmt.Errorf("it was not there after %s", s.config.Whole))
 	defer cancel()
-	blobs, errs := make([]*blob, len(list)), make([]error, len(list))
-	var fetched sync.WaitGroup
-	for i := range list {
-		fetched.Go(func() { blobs[i], errs[i] = s.fetch(ctx, &list[i]) })
-	}
-	fetched.Wait()
+	blobs, errs := s.fetchAll(ctx, list, to.Late)
 	defer func() {
 		for _, b := range blobs {
 			if b != nil {
@@ -50,6 +47,50 @@ func (s *Store) Stage(ctx context.Context, list []offers.Artifact, to Target) er
 	}
 	defer func() { <-s.placing }()
 	return s.placeAll(ctx, list, blobs, to)
+}
+
+// fetchAll returns as much of a list as can be had, and why the rest can't.
+func (s *Store) fetchAll(ctx context.Context, list []offers.Artifact, late func(string)) ([]*blob, []error) {
+	blobs, errs := make([]*blob, len(list)), make([]error, len(list))
+	here, all := make([]atomic.Bool, len(list)), make(chan struct{})
+	var fetched, told sync.WaitGroup
+	for i := range list {
+		fetched.Go(func() {
+			blobs[i], errs[i] = s.fetch(ctx, &list[i])
+			here[i].Store(true)
+		})
+	}
+	told.Go(func() {
+		select {
+		case <-all:
+		case <-time.After(s.config.Late):
+			if words := waitedFor(list, here); words != "" && late != nil {
+				late(words)
+			}
+		}
+	})
+	fetched.Wait()
+	close(all)
+	told.Wait()
+	return blobs, errs
+}
+
+// waitedFor names the first artifact that is not here and counts the others.
+func waitedFor(list []offers.Artifact, here []atomic.Bool) string {
+	words, more := "", 0
+	for i := range list {
+		switch {
+		case here[i].Load():
+		case words == "":
+			words = fmt.Sprintf("artifacts[%d] (%s) is fetched", i, list[i].Shown())
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		words += fmt.Sprintf(", and %d more", more)
+	}
+	return words
 }
 
 func naming(i int, a *offers.Artifact, err error) error {

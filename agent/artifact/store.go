@@ -26,6 +26,7 @@ type Config struct {
 	Whole   time.Duration // for everything that one task wants; 1 h
 	Stall   time.Duration // without a byte, after which a server is given up; 1 min
 	Pause   time.Duration // before a second try; doubles before the third, the last; 1 s
+	Late    time.Duration // after which a task is told what it waits for; 1 s
 }
 
 const (
@@ -68,6 +69,7 @@ type flight struct {
 func Open(c Config) (*Store, error) {
 	c.Size, c.Bytes, c.Entries = cmp.Or(c.Size, 10<<30), cmp.Or(c.Bytes, 32<<30), cmp.Or(c.Entries, 200_000)
 	c.Whole, c.Stall, c.Pause = cmp.Or(c.Whole, time.Hour), cmp.Or(c.Stall, time.Minute), cmp.Or(c.Pause, time.Second)
+	c.Late = cmp.Or(c.Late, time.Second)
 	s := &Store{
 		config: c, client: newClient(c.Stall),
 		flying: make(chan struct{}, maxFlights), placing: make(chan struct{}, maxPlacings),

@@ -55,8 +55,8 @@ func (m *Machine) Prepared(ref offers.TaskRef, id record.Identity, now time.Time
 // Waiting takes why a task does not run yet, which is reported once.
 func (m *Machine) Waiting(ref offers.TaskRef, why string, now time.Time) {
 	t, known := m.tasks[ref]
-	if known && t.State == offers.Starting && t.Serial == 0 && t.Kill == nil {
-		m.report(t, Report{State: offers.Starting, Message: why, Time: now}, now)
+	if known && (t.State == offers.Staging || t.State == offers.Starting) && t.Serial == 0 && t.Kill == nil {
+		m.report(t, Report{State: t.State, Message: why, Time: now}, now)
 	}
 }
 

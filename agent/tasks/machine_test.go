@@ -665,6 +665,12 @@ func TestWaiting(t *testing.T) {
 	if got := tell(m.Ready()); got != "|" {
 		t.Errorf("told again or too late: %s", got)
 	}
+	launch(t, m, at(4), offers.Task{ID: "d", Artifacts: []offers.Artifact{{URI: "http://h/d"}}})
+	m.Ready()
+	m.Waiting(name("d"), "an artifact is fetched", at(5))
+	if r := m.Ready(); tell(r) != "changed d, | send d staging" || r.Send[0].Message != "an artifact is fetched" {
+		t.Errorf("%s: %+v", tell(r), r.Send)
+	}
 	m.Ended(name("a"), How{Failed: "there is none", Reason: offers.ReasonImage}, at(5))
 	if r := m.Ready(); tell(r) != "changed a, | send a failed image" || r.Send[0].Message != "there is none" {
 		t.Errorf("%s: %+v", tell(r), r.Send)
