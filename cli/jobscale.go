@@ -29,7 +29,7 @@ func jobScaleCommand() *cli.Command {
 
 func jobRollbackCommand() *cli.Command {
 	return &cli.Command{
-		Name: "rollback", Usage: "go back to an earlier version of a job, the one before unless it is named", ArgsUsage: "NAME [VERSION]",
+		Name: "rollback", Usage: "go back to an earlier version of a job: the last other one that was not given up, unless it is named", ArgsUsage: "NAME [VERSION]",
 		Description: examples("ringmaster job rollback web", "ringmaster job rollback web 3"),
 		Flags:       clientFlags(detachFlag()),
 		Action: func(c *cli.Context) error {
@@ -111,6 +111,8 @@ func drawHistory(p *page, d *jobDetail) {
 			mark = "current"
 		case v.Stable:
 			mark = "stable"
+		case v.GivenUp:
+			mark = "given up"
 		}
 		rows = append(rows, row{fmt.Sprint(v.Number), mark, age(p.now, v.Created), v.Note})
 	}

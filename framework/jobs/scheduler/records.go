@@ -23,7 +23,8 @@ type Version struct {
 	Number  int       `json:"number"`
 	Job     spec.Job  `json:"job"`
 	Created time.Time `json:"created"`
-	Note    string    `json:"note"` // why it is there: "run", "scaled to 5"
+	Note    string    `json:"note"`               // why it is there: "run", "scaled to 5"
+	GivenUp bool      `json:"given_up,omitempty"` // its instances failed, or were not well in time
 }
 
 // RunState says how far a run has come.

@@ -190,6 +190,9 @@ func (in *Instance) see(now time.Time, w *spec.Work) {
 func (s *Scheduler) rolled(now time.Time, r *run) {
 	r.Rollout.State, r.Rollout.Ended = Rolled, now
 	r.job.Stable = r.Version
+	if v := r.job.version(r.Version); v != nil {
+		v.GivenUp = false // it came up all the same
+	}
 	s.write(jobKey(r.job.Name), r.job.Job)
 	s.writeRun(r)
 	s.note(now, r.job, Event{Run: r.Number, Text: fmt.Sprintf("version %d is well everywhere", r.Version)})
@@ -200,6 +203,10 @@ func (s *Scheduler) rolled(now time.Time, r *run) {
 func (s *Scheduler) giveUp(now time.Time, r *run, why string) {
 	o := r.Rollout
 	o.State, o.Why, o.Ended = GivenUp, why, now
+	if v := r.job.version(o.To); v != nil {
+		v.GivenUp = true
+		s.write(jobKey(r.job.Name), r.job.Job)
+	}
 	s.writeRun(r)
 	s.note(now, r.job, Event{Run: r.Number, Text: fmt.Sprintf("version %d is given up: %s", o.To, why)})
 	back := r.job.version(o.From)

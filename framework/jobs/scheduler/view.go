@@ -55,6 +55,7 @@ type VersionView struct {
 	Created time.Time `json:"created"`
 	Note    string    `json:"note"`
 	Stable  bool      `json:"stable,omitempty"` // the last that was well everywhere
+	GivenUp bool      `json:"given_up,omitempty"`
 }
 
 // InstanceView is one instance.
@@ -166,7 +167,7 @@ func (s *Scheduler) Detail(name string, after uint64, brief bool) (Detail, error
 	}
 	d := Detail{View: *s.view(j), Runs: []Run{}, Instances: []InstanceView{}, Events: []Event{}}
 	for _, v := range j.Versions {
-		d.Versions = append(d.Versions, VersionView{v.Number, v.Created, v.Note, v.Number == j.Stable})
+		d.Versions = append(d.Versions, VersionView{v.Number, v.Created, v.Note, v.Number == j.Stable, v.GivenUp})
 	}
 	for _, r := range j.runs {
 		shown := r.Run

@@ -193,20 +193,22 @@ func (s *Scheduler) Scale(now time.Time, name string, count int) (*View, error) 
 	return s.want(now, next, fmt.Sprintf("scaled from %d to %d", before, count))
 }
 
-// Rollback makes an earlier version what is wanted again; 0 is the one before
-// the latest.
+// Rollback makes an earlier version what is wanted again; 0 is the last before
+// that was another one and was not given up.
 func (s *Scheduler) Rollback(now time.Time, name string, version int) (*View, error) {
 	j := s.jobs[name]
 	if j == nil {
 		return nil, noJob(name)
 	}
-	if version == 0 && len(j.Versions) > 1 {
-		version = j.Versions[len(j.Versions)-2].Number
+	if version == 0 {
+		version = j.before()
 	}
 	v := j.version(version)
 	switch {
-	case version == 0:
+	case version == 0 && len(j.Versions) == 1:
 		return nil, offers.Errorf(offers.BadMessage, "job %s has one version only", name)
+	case version == 0:
+		return nil, offers.Errorf(offers.BadMessage, "job %s has no other version that was not given up; name one of ringmaster job history %s", name, name)
 	case v == nil:
 		return nil, offers.Errorf(offers.BadMessage, "job %s has no version %d; see ringmaster job history %s", name, version, name)
 	case v == j.latest():
@@ -215,6 +217,17 @@ func (s *Scheduler) Rollback(now time.Time, name string, version int) (*View, er
 		return nil, offers.Errorf(offers.BadMessage, "job %s is at version %d, which is version %d again, already", name, j.latest().Number, version)
 	}
 	return s.want(now, v.Job, again(version))
+}
+
+// before returns the last version that is another than what is wanted and was
+// not given up, 0 where there is none.
+func (j *job) before() int {
+	for _, v := range slices.Backward(j.Versions) {
+		if !v.GivenUp && !equal(v.Job, j.latest().Job) {
+			return v.Number
+		}
+	}
+	return 0
 }
 
 // again is why there is a version that is the same as an earlier one.

@@ -35,6 +35,7 @@ look web
 update web.1.0.1 running healthy=false
 wait
   at 30s
+  write job/web
   write run/web/1
 look web
   running, run 1, version 1, 0 asked for

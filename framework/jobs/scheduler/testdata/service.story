@@ -175,6 +175,7 @@ update web.1.0.4 failed exit=1
   write run/web/1
 wait
   at 1m38s
+  write job/web
   write run/web/1
 offer web.1.v6 1 a1
   accept o11 web.1.0.5: serve --better
