@@ -26,24 +26,27 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions and replacements of bytes between
-// two words (Levenshtein).
+// distance counts the insertions, deletions, replacements and swaps of
+// neighbours between two words: the optimal string alignment, which is
+// Levenshtein's distance with swaps.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	last, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next[0] = i + 1
 		for j := range len(b) {
-			replace := diagonal
+			replace := row[j]
 			if a[i] != b[j] {
 				replace++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+			next[j+1] = min(replace, next[j]+1, row[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], last[j-1]+1)
+			}
 		}
+		last, row, next = row, next, last
 	}
 	return row[len(b)]
 }
