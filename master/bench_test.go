@@ -36,9 +36,10 @@ const (
 //
 //	make bench BENCH=Pause BENCHTIME=10x PACKAGES=./master
 func BenchmarkPause(b *testing.B) {
-	m := runMaster(b, loadedFolder(b))
+	c, known := loadedFolder(b, benchAgents, benchTasks)
+	m := runMaster(b, c)
 	<-m.Ready()
-	registerAll(b, m.loop)
+	registerAll(b, m.loop, known)
 	nothing := func() error { return nil }
 	for _, kind := range []struct {
 		name          string
@@ -75,9 +76,10 @@ func BenchmarkPause(b *testing.B) {
 // BenchmarkTaskPages reports what a master takes to answer for 100,000 tasks,
 // page by page.
 func BenchmarkTaskPages(b *testing.B) {
-	m := runMaster(b, loadedFolder(b))
+	c, known := loadedFolder(b, benchAgents, benchTasks)
+	m := runMaster(b, c)
 	<-m.Ready()
-	registerAll(b, m.loop)
+	registerAll(b, m.loop, known)
 	size, pages := 0, 0
 	for b.Loop() {
 		size, pages = 0, 0
@@ -196,8 +198,8 @@ func reportWaits(b *testing.B, what string, took []time.Duration) {
 }
 
 // loadedFolder returns the configuration of a master whose data folder holds
-// the tasks already.
-func loadedFolder(b *testing.B) Config {
+// agents with tasks already, and what the agents say when they come back.
+func loadedFolder(b *testing.B, agentCount, tasks int) (Config, []*wire.RegisterAgent) {
 	b.Helper()
 	d, err := door.Open(door.Config{})
 	if err != nil {
@@ -213,7 +215,7 @@ func loadedFolder(b *testing.B) Config {
 	}
 	<-r.LeadershipChanges()
 	batch := []state.Command{{RegisterFramework: &state.RegisterFramework{Name: "f", Role: "eng", FailoverTimeout: time.Hour}}}
-	for i := range benchAgents {
+	for i := range agentCount {
 		batch = append(batch, state.Command{RegisterAgent: &state.RegisterAgent{Agent: offers.Agent{
 			Name: fmt.Sprint("agent", i), Total: offers.Inventory{Amounts: offers.Amounts{1_000_000, 1 << 40}},
 		}}})
@@ -232,10 +234,10 @@ func loadedFolder(b *testing.B) Config {
 	}
 	commit()
 	agents, frameworks := slices.Collect(r.State().Agents()), slices.Collect(r.State().Frameworks())
-	for i := range benchTasks {
+	for i := range tasks {
 		resources := offers.Resources{Amounts: offers.Amounts{1000, 1 << 30}}
 		batch = append(batch, state.Command{Launch: &state.Launch{Task: state.Task{
-			Framework: frameworks[0].ID, Agent: agents[i%benchAgents].ID, Role: "eng", Created: time.Now(),
+			Framework: frameworks[0].ID, Agent: agents[i%agentCount].ID, Role: "eng", Created: time.Now(),
 			Spec: offers.Task{ID: offers.TaskID(fmt.Sprint("t", i)), Name: "load", Resources: resources,
 				Command: &offers.Command{Argv: []string{"/bin/sh", "-c", "sleep 1"}, Env: map[string]string{"A": "1"}}},
 			Holding: offers.Holding{Amounts: resources.Amounts},
@@ -244,10 +246,18 @@ func loadedFolder(b *testing.B) Config {
 			commit()
 		}
 	}
+	var back []*wire.RegisterAgent
+	for a := range r.State().Agents() {
+		m := &wire.RegisterAgent{Agent: a.Agent}
+		for t := range r.State().LiveTasksOn(a.ID) {
+			m.Tasks = append(m.Tasks, wire.AgentTask{TaskRef: t.Ref(), State: offers.Running, Holding: t.Holding})
+		}
+		back = append(back, m)
+	}
 	if err := r.Close(); err != nil {
 		b.Fatal(err)
 	}
-	return c
+	return c, back
 }
 
 // deaf is an agent's connection that nobody reads.
@@ -257,21 +267,14 @@ func (deaf) Send(wire.Message, string) {}
 func (deaf) End(string)                {}
 
 // registerAll brings every agent back with its tasks, which run.
-func registerAll(b *testing.B, l *loop) {
+func registerAll(b *testing.B, l *loop, agents []*wire.RegisterAgent) {
 	b.Helper()
-	p, err := l.picture(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	for a := range p.State.Agents() {
-		m := &wire.RegisterAgent{Agent: a.Agent}
-		for t := range p.State.LiveTasksOn(a.ID) {
-			m.Tasks = append(m.Tasks, wire.AgentTask{TaskRef: t.Ref(), State: offers.Running, Holding: t.Holding})
-		}
+	for _, m := range agents {
 		l.enter(func(core *lead.Core) { core.HandleAgent(lead.NewAgent(deaf{}), m, "") })
 	}
 	for known := 0; known < benchTasks; {
-		if p, err = l.picture(b.Context()); err != nil {
+		p, err := l.picture(b.Context())
+		if err != nil {
 			b.Fatal(err)
 		}
 		known = p.Reports.Len()
