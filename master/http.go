@@ -79,6 +79,7 @@ type api struct {
 	framework, agent, follower func(wire.Link, visitor) // serve one connection
 	silence                    time.Duration            // after which an agent's connection is given up
 	hold                       time.Duration            // how long a connection waits for a leader
+	entrance                   gate                     // of connections that become sessions
 
 	sessions sync.WaitGroup
 	taken    atomic.Uint64 // sessions, ever

@@ -61,6 +61,7 @@ type loop struct {
 	feed    *feed
 	meters  *meters
 
+	greeting  gate                  // of what sessions say first
 	inbox     chan func(*lead.Core) // run by the loop; nil: this master does not lead
 	proposed  chan proposal
 	committed chan outcome
@@ -107,6 +108,7 @@ func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 	l := &loop{
 		config: config, replica: r, logger: logger, feed: cmp.Or(config.feed, newFeed()), meters: cmp.Or(config.meters, newMeters(new(meter.List))),
 		unanswered: map[uint64]func(){},
+		greeting:   newGate(),
 		inbox:      make(chan func(*lead.Core), inboxSize),
 		proposed:   make(chan proposal, depth),
 		committed:  make(chan outcome, depth),

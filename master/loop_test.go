@@ -502,3 +502,37 @@ func TestLargeBatchesAreSolvedBesideTheLoop(t *testing.T) {
 		t.Errorf("offered are %v, want d3", got)
 	}
 }
+
+// TestWhatSessionsSayFirstIsReadInTurn: the first frame waits for its turn, those
+// after it for none.
+func TestWhatSessionsSayFirstIsReadInTurn(t *testing.T) {
+	s := newStage(t)
+	known, _ := s.agent("known")
+	for range cap(s.greeting) {
+		s.greeting.enter()
+	}
+	p := s.connect(s.serveAgent, wire.ToAgent)
+	p.send(&wire.RegisterAgent{Agent: offers.Agent{Name: "new", Host: "h", Total: offers.Inventory{Amounts: offers.Amounts{4000, 4 << 30}}}}, "")
+	known.send(&wire.RegisterAgent{}, "")
+	for { // an agent that registers again is told that it may not
+		frame, err := known.link.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, _, err := wire.Decode(wire.ToAgent, frame); err != nil {
+			t.Fatal(err)
+		} else if _, refused := m.(*wire.ErrorMessage); refused {
+			break
+		}
+	}
+	if _, err := s.command(t.Context(), touch()); err != nil { // what came before it is committed, too
+		t.Fatal(err)
+	}
+	if now, err := s.picture(t.Context()); err != nil || len(now.AgentOnline) != 1 {
+		t.Errorf("%v, %v: want the one agent that was there", now.AgentOnline, err)
+	}
+	for range cap(s.greeting) {
+		s.greeting.leave()
+	}
+	expect[*wire.AgentRegistered](p)
+}

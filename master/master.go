@@ -65,7 +65,7 @@ func Open(c Config) (_ *Master, err error) {
 	m.api = &api{
 		loop: m.loop, replica: m.replica, feed: f, meters: m.loop.meters, tracer: c.Tracer, door: c.Door, logger: m.logger, version: c.Version,
 		framework: m.loop.serveFramework, agent: m.loop.serveAgent, follower: m.loop.serveFollower,
-		silence: min(longestSilence, m.config.AgentTimeout), hold: electionHold,
+		silence: min(longestSilence, m.config.AgentTimeout), hold: electionHold, entrance: newGate(),
 		agents: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 			TLSClientConfig:     c.Door.ClientTLS(),

@@ -76,7 +76,7 @@ func (s *session) refuse(err error, requestID string) {
 // could be read and may pass; it reports false to end the session.
 func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, string) bool) {
 	form := s.link.Form()
-	for {
+	for greets := true; ; greets = false {
 		frame, err := s.link.Receive()
 		if err != nil {
 			return
@@ -84,7 +84,13 @@ func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, str
 		for more := true; more; more = len(frame) > 0 {
 			var one []byte
 			one, frame = form.Cut(frame)
+			if greets {
+				s.loop.greeting.enter()
+			}
 			m, env, err := form.Decode(vocabulary, one)
+			if greets {
+				s.loop.greeting.leave()
+			}
 			if err == nil {
 				err = s.loop.config.door.Admit(s.principal, s.prefix+door.Action(env.Type), "")
 			}

@@ -13,9 +13,9 @@ import (
 )
 
 // leader returns whom connections go to. During an election it waits for its
-// end, and at a new leader until that has begun.
-func (a *api) leader(ctx context.Context) (replica.Member, bool) {
-	limit := time.NewTimer(a.hold)
+// end, and at a new leader until that has begun, but no longer than until.
+func (a *api) leader(ctx context.Context, until time.Time) (replica.Member, bool) {
+	limit := time.NewTimer(time.Until(until))
 	defer limit.Stop()
 	for {
 		changed, begun := a.replica.LeaderChanged(), a.loop.begun()
@@ -52,41 +52,64 @@ type visitor struct {
 	number    uint64 // of the session, in the order in which they were let in
 }
 
-// upgrade is the way into a session. Only the leader lets it happen; the loop
-// fences what comes in after leadership is lost. The session has a goroutine of
-// its own, for which whoever stops the API waits (sessions): the request's would
-// keep the request and its buffers in memory.
+// upgrade is the way into a session, which few go at a time, so that those who
+// wait for a leader are not all ready to run once there is one: one of them waits
+// for it, the others behind. The next one follows when the session has begun. It
+// has a goroutine of its own, for which whoever stops the API waits (sessions): the
+// request's would keep the request and its buffers in memory.
 func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Link, visitor)) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		leader, ok := a.leader(r.Context())
-		if !ok {
+		until := time.Now().Add(a.hold)
+		if !a.entrance.enterOr(r.Context().Done()) {
 			return errNoLeader()
 		}
-		if leader.ID != a.replica.Self().ID {
-			return a.elsewhere(w, r, errNotLeader())
-		}
-		if err := wantUpgrade(w, r, protocol); err != nil {
+		begun := false
+		defer func() {
+			if !begun {
+				a.entrance.leave()
+			}
+		}()
+		link, v, err := a.open(w, r, until, protocol, options)
+		if link == nil {
 			return err
 		}
-		// A client says nothing before it has the answer: whatever one session
-		// said before another one began, its number is the smaller one, however
-		// late that is read. Of the connection below, which may have been open for
-		// long, that is not true.
-		a.sessions.Add(1)
-		number := a.taken.Add(1)
-		link, err := wire.Upgrade(w, r, protocol, options)
-		if err != nil {
-			a.sessions.Done()
-			a.logger.Debug("a connection was not upgraded", "from", r.RemoteAddr, "error", err)
-			return nil // it has been answered
-		}
-		v := visitor{a.door.Who(r), number}
+		begun = true
 		go func() {
 			defer a.sessions.Done()
+			a.entrance.leave()
 			serve(link, v)
 		}()
 		return nil
 	}
+}
+
+// open turns a request into the connection of a session, which is counted. Only
+// the leader lets it happen; the loop fences what comes in after leadership is
+// lost. Without a connection an error, or what has been answered, says why.
+func (a *api) open(w http.ResponseWriter, r *http.Request, until time.Time, protocol string, options wire.Options) (wire.Link, visitor, error) {
+	leader, ok := a.leader(r.Context(), until)
+	if !ok {
+		return nil, visitor{}, errNoLeader()
+	}
+	if leader.ID != a.replica.Self().ID {
+		return nil, visitor{}, a.elsewhere(w, r, errNotLeader())
+	}
+	if err := wantUpgrade(w, r, protocol); err != nil {
+		return nil, visitor{}, err
+	}
+	// A client says nothing before it has the answer: whatever one session
+	// said before another one began, its number is the smaller one, however
+	// late that is read. Of the connection below, which may have been open for
+	// long, that is not true.
+	a.sessions.Add(1)
+	number := a.taken.Add(1)
+	link, err := wire.Upgrade(w, r, protocol, options)
+	if err != nil {
+		a.sessions.Done()
+		a.logger.Debug("a connection was not upgraded", "from", r.RemoteAddr, "error", err)
+		return nil, visitor{}, nil // it has been answered
+	}
+	return link, visitor{a.door.Who(r), number}, nil
 }
 
 // wantUpgrade refuses a request that does not ask for a websocket.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -192,5 +193,69 @@ func TestConnectionWaitsNoLonger(t *testing.T) {
 	var status *wire.StatusError
 	if !errors.As(err, &status) || status.Status != 503 || !strings.Contains(status.Reason, "no master leads") {
 		t.Errorf("%v; want 503", err)
+	}
+}
+
+// TestConnectionsComeInOneAfterTheOther: who finds the entrance taken waits for
+// it, also for longer than for a leader; who is refused or gave up makes room.
+func TestConnectionsComeInOneAfterTheOther(t *testing.T) {
+	s := newScene(t, "")
+	url := strings.TrimPrefix(s.server.URL, "http")
+	dial := func() chan error {
+		done := make(chan error, 1)
+		go func() {
+			link, err := wire.Dial(t.Context(), "ws"+url+wire.AgentPath, wire.AgentProtocol, nil, nil, wire.Options{})
+			if err == nil {
+				link.Close("the test is over")
+			}
+			done <- err
+		}()
+		return done
+	}
+	for range cap(s.entrance) {
+		s.entrance.enter()
+	}
+	ctx, giveUp := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http"+url+wire.AgentPath, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan error, 1)
+	go func() {
+		_, err := http.DefaultClient.Do(request)
+		gone <- err
+	}()
+	var waiting []chan error
+	for range 3 * cap(s.entrance) {
+		waiting = append(waiting, dial())
+	}
+	select {
+	case err := <-waiting[0]:
+		t.Fatalf("the entrance is taken, and one was answered: %v", err)
+	case <-time.After(20 * time.Millisecond): // a wrong answer comes within that, most times
+	}
+	giveUp()
+	if err := <-gone; err == nil {
+		t.Error("one that gave up was answered")
+	}
+	for range cap(s.entrance) {
+		s.entrance.leave()
+	}
+	for _, done := range waiting {
+		if err := <-done; err != nil {
+			t.Errorf("there is room again: %v", err)
+		}
+	}
+	for range 2 * cap(s.entrance) {
+		resp, err := http.Get("http" + url + wire.AgentPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Body.Close(); resp.StatusCode != http.StatusUpgradeRequired {
+			t.Errorf("no websocket was asked for: %s", resp.Status)
+		}
+	}
+	if err := <-dial(); err != nil {
+		t.Errorf("after some were refused: %v", err)
 	}
 }
