@@ -536,3 +536,35 @@ func TestWhatSessionsSayFirstIsReadInTurn(t *testing.T) {
 	}
 	expect[*wire.AgentRegistered](p)
 }
+
+// lastHeard is a link of which the other end has not been heard since.
+type lastHeard struct {
+	wire.Link
+	at time.Time
+}
+
+func (l lastHeard) Heard() time.Time { return l.at }
+
+// TestSilenceCountsFromTheLastSignOfLife of the connection, whatever it was, and
+// not from its end or from the last message.
+func TestSilenceCountsFromTheLastSignOfLife(t *testing.T) {
+	s := newStage(t)
+	p := s.connect(func(link wire.Link, v visitor) {
+		s.serveAgent(lastHeard{link, time.Now().Add(-s.config.agentTimeout)}, v)
+	}, wire.ToAgent)
+	p.send(&wire.RegisterAgent{Agent: offers.Agent{Name: "a", Host: "h", Total: offers.Inventory{Amounts: offers.Amounts{4000, 4 << 30}}}}, "")
+	id := expect[*wire.AgentRegistered](p).AgentID
+	p.link.Close("it is gone")
+	for deadline := time.Now().Add(s.config.agentTimeout / 2); ; {
+		now, err := s.picture(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now.State.Agent(id).State == offers.AgentUnreachable {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it is not given up; it was silent for long enough")
+		}
+	}
+}

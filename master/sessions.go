@@ -220,14 +220,13 @@ func (l *loop) serveAgent(link wire.Link, v visitor) {
 	s := &session{loop: l, link: link, principal: v.principal, prefix: door.Agent, kind: agentSession}
 	defer s.counted()()
 	a := lead.NewAgent(s)
-	heard := time.Now() // by the goroutine of this function alone
 	s.read(wire.FromAgent, func(msg wire.Message, request string) bool {
-		heard = time.Now()
 		if _, beat := msg.(*wire.Heartbeat); beat {
 			return true
 		}
 		return s.gather(func(core *lead.Core) { core.HandleAgent(a, msg, request) })
 	})
+	heard := link.Heard()
 	s.enter(func(core *lead.Core) { core.AgentEnded(a, heard) }, func() {})
 	link.Close("the connection ended")
 }

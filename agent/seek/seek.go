@@ -29,7 +29,7 @@ const (
 	// left, for one that was stopped or cut off. Its answers to pings are most of
 	// what idle agents hear, and they are most of what an idle leader has to do.
 	masterSilence = 15 * time.Second
-	masterPing    = 6 * time.Second
+	masterPing    = 7 * time.Second
 )
 
 // Seeker knows the masters of one agent. All fields are needed but the last.

@@ -38,6 +38,9 @@ type Link interface {
 	End(reason string)
 	// Form is how the two ends write messages. It does not change.
 	Form() Form
+	// Heard is when the other end gave a sign of life last, be it a ping, or up to
+	// a 64th of Options.Silence later. It is safe beside all others.
+	Heard() time.Time
 }
 
 // Why a link does not send.
@@ -82,6 +85,10 @@ func (o Options) filled() Options {
 	}
 	return o
 }
+
+// justHeard is how long ago the other end may have been heard for a ping to wait
+// for the next time, which leaves it a third of Silence to answer.
+func (o *Options) justHeard() time.Duration { return min(o.Ping*3/4, o.Silence*2/3-o.Ping) }
 
 const (
 	handshakeTimeout = 10 * time.Second
@@ -229,16 +236,26 @@ func newConn(ws *websocket.Conn, below *cork, protocol string, opts Options) *Co
 	return c
 }
 
+// Heard implements [Link].
+func (c *Conn) Heard() time.Time {
+	now := time.Now()
+	return now.Add(min(c.opts.Silence/heardParts-c.quiet(), 0))
+}
+
+// heardParts is into how many parts Silence is divided to say when somebody was
+// heard.
+const heardParts = 64
+
 // heard notes a sign of life. The deadline is put off now and then, which is
 // what takes time.
 func (c *Conn) heard() {
-	if quiet := c.quiet(); quiet > c.opts.Silence/64 {
+	if quiet := c.quiet(); quiet > c.opts.Silence/heardParts {
 		c.last.Add(int64(quiet))
 		_ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
 	}
 }
 
-// quiet returns for how long nothing was heard, give or take a 64th of Silence.
+// quiet returns for how long nothing was heard, or up to a 64th of Silence more.
 func (c *Conn) quiet() time.Duration { return time.Since(c.born) - time.Duration(c.last.Load()) }
 
 // Form implements [Link].
@@ -327,7 +344,7 @@ func (c *Conn) write() {
 	for {
 		select {
 		case <-ping.C:
-			if c.quiet() < c.opts.Ping/2 { // it lives; whether we do it asks itself
+			if c.quiet() < c.opts.justHeard() { // it lives; whether we do it asks itself
 				continue
 			}
 			if c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) != nil {

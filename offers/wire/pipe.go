@@ -1,6 +1,10 @@
 package wire
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
 // pipeEnd is one end of an in-memory link with the contract of [Conn].
 type pipeEnd struct {
@@ -8,6 +12,7 @@ type pipeEnd struct {
 	in     *backlog
 	out    *backlog
 	form   Form
+	heard  atomic.Pointer[time.Time] // when the last frame was received, or the link began
 }
 
 type pipeState struct {
@@ -27,7 +32,11 @@ func Pipe(opts Options) (Link, Link) {
 	if opts.Compact {
 		form = Binary
 	}
-	return &pipeEnd{shared: s, in: a, out: b, form: form}, &pipeEnd{shared: s, in: b, out: a, form: form}
+	now := time.Now()
+	near, far := &pipeEnd{shared: s, in: a, out: b, form: form}, &pipeEnd{shared: s, in: b, out: a, form: form}
+	near.heard.Store(&now)
+	far.heard.Store(&now)
+	return near, far
 }
 
 // Form implements [Link].
@@ -47,8 +56,20 @@ func (p *pipeEnd) Send(frame []byte) error {
 	return nil
 }
 
+// Heard implements [Link].
+func (p *pipeEnd) Heard() time.Time { return *p.heard.Load() }
+
 // Receive implements [Link].
 func (p *pipeEnd) Receive() ([]byte, error) {
+	frame, err := p.next()
+	if err == nil {
+		now := time.Now()
+		p.heard.Store(&now)
+	}
+	return frame, err
+}
+
+func (p *pipeEnd) next() ([]byte, error) {
 	for {
 		if frame, ok := p.in.pop(); ok {
 			return frame, nil

@@ -105,6 +105,71 @@ func TestPeersPingKeepsAlive(t *testing.T) {
 	})
 }
 
+// TestPingsAreCounted: a sign of life is noted when it comes, be it a ping, and
+// not much later. Who gives one soon enough is not asked for it, and who gives
+// none is asked with time enough to answer.
+func TestPingsAreCounted(t *testing.T) {
+	const silence, every = 30 * time.Second, 10 * time.Second
+	for name, c := range map[string]struct {
+		theirs time.Duration // between their pings
+		asked  int           // in a minute
+	}{"it pings as agents do": {7 * time.Second, 0}, "it pings seldom": {25 * time.Second, 4}, "it never pings": {time.Hour, 6}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				conn, ws := inMemory(t, Options{Ping: every, Silence: silence})
+				asked, last := 0, time.Now()
+				ws.SetPingHandler(func(data string) error {
+					asked, last = asked+1, time.Now()
+					return ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Second))
+				})
+				go read(ws)
+				received := make(chan error, 1)
+				go func() {
+					_, err := conn.Receive()
+					received <- err
+				}()
+				for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond * 100) {
+					if since := time.Since(begin); since > 0 && since%c.theirs == 0 {
+						if err := ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Second)); err != nil {
+							t.Fatal(err)
+						}
+						last = time.Now()
+					}
+					synctest.Wait()
+					if late := conn.Heard().Sub(last); late < 0 || late > silence/heardParts {
+						t.Fatalf("it was heard at %v; Heard says %v later", last.Sub(begin), late)
+					}
+					if quiet := time.Since(last); quiet > silence*2/3 {
+						t.Fatalf("it was not asked for %v", quiet)
+					}
+				}
+				if asked != c.asked {
+					t.Errorf("it was asked %d times; want %d", asked, c.asked)
+				}
+				conn.Close("done")
+				<-received
+				ws.Close()
+			})
+		})
+	}
+}
+
+// TestFramesAreHeard by the other end of a link in memory.
+func TestFramesAreHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := Pipe(Options{})
+		begin := far.Heard()
+		time.Sleep(time.Second)
+		if err := near.Send([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := far.Receive(); err != nil || far.Heard().Sub(begin) != time.Second || near.Heard() != begin {
+			t.Errorf("%v: the one that was sent to heard at %v, the other at %v", err, far.Heard(), near.Heard())
+		}
+		near.Close("done")
+	})
+}
+
 func TestSilenceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, ws := inMemory(t, Options{Ping: 5 * time.Second, Silence: 12 * time.Second})
