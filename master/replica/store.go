@@ -204,6 +204,7 @@ func (s *store) GetLog(index uint64, out *raft.Log) error {
 // snapshot that it has installed; what is before the gap is of no use then.
 func (s *store) StoreLogs(list []*raft.Log) error {
 	return s.update(func(t *tables) error {
+		t.log.FillPercent = 1 // keys only rise: nothing ever comes between those of a full page
 		if last := t.last(); last != 0 && len(list) > 0 && list[0].Index > last+1 {
 			if err := t.remove(0, last); err != nil {
 				return err

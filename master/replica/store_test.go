@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"go.etcd.io/bbolt"
 )
 
 // logged returns a disk whose log holds so many entries of a few tasks each.
@@ -91,4 +92,34 @@ func BenchmarkCut(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(worst.Microseconds())/1000, "ms-longest-wait")
+}
+
+// TestLogFillsItsPages: a log grows at its end alone, so that no page keeps room
+// for what might come between.
+func TestLogFillsItsPages(t *testing.T) {
+	d := logged(t, 1)
+	for i := range 500 {
+		if err := d.StoreLog(&raft.Log{Index: uint64(i + 2), Term: 1, Data: make([]byte, 300)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.view(logBucket, func(b *bbolt.Bucket) error {
+		if s := b.Stats(); s.LeafInuse*10 < s.LeafAlloc*7 {
+			t.Errorf("%d bytes of entries lie in %d", s.LeafInuse, s.LeafAlloc)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkAppend writes one entry of a few tasks after the other.
+func BenchmarkAppend(b *testing.B) {
+	d := logged(b, 1)
+	b.ReportAllocs()
+	for next := uint64(2); b.Loop(); next++ {
+		if err := d.StoreLog(&raft.Log{Index: next, Term: 1, Data: make([]byte, 200+next*7919%1000)}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
