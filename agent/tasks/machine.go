@@ -256,6 +256,9 @@ func (m *Machine) finish(t *task, r Report, now time.Time) {
 	}
 	m.release(t)
 	t.Process, t.deadline, t.check = nil, time.Time{}, time.Time{}
+	if r.Time.Before(t.Started) { // its shim saw the end before the agent saw the start
+		r.Time = t.Started
+	}
 	m.traceEnd(t, &r)
 	m.report(t, r, now)
 	if t.Orphan {

@@ -373,6 +373,20 @@ func TestEveryReportSaysWhenTheTaskStarted(t *testing.T) {
 	}
 }
 
+// The shim of a short task sees its end before the agent has seen its start.
+func TestNoTaskEndsBeforeItStarts(t *testing.T) {
+	m := fresh(t)
+	launch(t, m, at(0), offers.Task{ID: "t"})
+	m.Ready()
+	m.Started(name("t"), at(2))
+	m.Ended(name("t"), How{Exit: record.Exit{Time: at(1)}}, at(3))
+	for _, s := range m.Ready().Send {
+		if s.Time.Before(s.Started) {
+			t.Errorf("%s at %v, and it started at %v", s.State, s.Time, s.Started)
+		}
+	}
+}
+
 func TestAcknowledgementsThatDoNotCount(t *testing.T) {
 	m := fresh(t)
 	launch(t, m, at(0), offers.Task{ID: "t"})

@@ -27,9 +27,5 @@ func (m *Machine) traceEnd(t *task, r *Report) {
 		m.span(t, "launch", t.Accepted, r.Time, r)
 		return
 	}
-	end := r.Time
-	if end.Before(t.Started) { // its shim saw the end before the agent saw the start
-		end = t.Started
-	}
-	m.span(t, "run", t.Started, end, r)
+	m.span(t, "run", t.Started, r.Time, r)
 }
