@@ -63,7 +63,7 @@ func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
 		if list == "jobs" {
 			see = "job list"
 		}
-		return thing{}, fmt.Errorf("there is no %s %q; see ringmaster %s", one, text, see)
+		return thing{}, fmt.Errorf("there is no %s %.150q; see ringmaster %s", one, text, see)
 	}
 	var candidates []string
 	for _, t := range found {

@@ -30,7 +30,7 @@ func ringsCommand() *cli.Command {
 				}
 				s.draw = drawAway(s.raw, s.draw)
 				if only != "" {
-					s.raw, err = onlyKind(s.raw, only)
+					s.raw, err = onlyKind(ctx, cl, s.raw, only)
 				}
 				return s, err
 			})
@@ -61,28 +61,43 @@ func drawAway(raw []byte, draw func(*page) error) func(*page) error {
 }
 
 // onlyKind keeps one kind of the answer and refuses a kind that isn't there.
-func onlyKind(raw []byte, only string) ([]byte, error) {
-	var answer struct {
-		Resources []json.RawMessage `json:"resources"`
+func onlyKind(ctx context.Context, cl *client, raw []byte, only string) ([]byte, error) {
+	kinds, _, err := kindsOf(raw)
+	if err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return nil, fmt.Errorf("the master's rings can't be read: %w", err)
+	if r, found := kinds[only]; found {
+		return json.Marshal(map[string][]json.RawMessage{"resources": {r}})
 	}
-	var known []string
-	for _, r := range answer.Resources {
-		var kind api.RingSet
-		if err := json.Unmarshal(r, &kind); err != nil {
-			return nil, fmt.Errorf("the master's rings can't be read: %w", err)
-		}
-		if kind.Name == only {
-			return json.Marshal(map[string][]json.RawMessage{"resources": {r}})
-		}
-		known = append(known, kind.Name)
+	if raw, err = cl.list(ctx, "/v1/rings", "resources", nil); err != nil {
+		return nil, err
 	}
-	if len(known) == 0 {
+	_, names, err := kindsOf(raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
 		return nil, fmt.Errorf("there are no rings of %q: no agent is here", only)
 	}
-	return nil, fmt.Errorf("there are no rings of %q; there are %s", only, strings.Join(known, ", "))
+	return nil, fmt.Errorf("there are no rings of %q; there are %s", only, strings.Join(names, ", "))
+}
+
+// kindsOf reads the rings of each kind out of the masters' answer, and the kinds
+// in their order.
+func kindsOf(raw []byte) (kinds map[string]json.RawMessage, names []string, err error) {
+	list, err := listOf[json.RawMessage](raw, "resources")
+	if err != nil {
+		return nil, nil, err
+	}
+	kinds = map[string]json.RawMessage{}
+	for _, r := range list {
+		var kind api.RingSet
+		if err := json.Unmarshal(r, &kind); err != nil {
+			return nil, nil, fmt.Errorf("the master's rings can't be read: %w", err)
+		}
+		kinds[kind.Name], names = r, append(names, kind.Name)
+	}
+	return kinds, names, nil
 }
 
 // barWidth is the length of the bar of the fullest ring.
