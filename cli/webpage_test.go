@@ -196,5 +196,67 @@ func TestWebPage(t *testing.T) {
 		b.click("dialog button", "Undrain")
 		b.await(`document.querySelector(".facts .badge").textContent === "active"`)
 	})
+	part("pointer", func(b *browser) {
+		host, err := os.Hostname()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.click("header nav a", "Rings")
+		b.click(".tabs a", "Memory")
+		b.await(`document.querySelectorAll("tbody tr").length > 0`)
+		x, y, far := b.dot(host)
+		value[chromedp.Void](b, `document.activeElement.blur()`)
+		b.await(`document.querySelector(".large .tip").hidden`)
+		b.do(chromedp.MouseEvent(chromedp.MouseMoved, x, y))
+		b.await(`document.querySelector(".large .tip strong").checkVisibility()`)
+		b.shows(" of 16 GiB free")
+		ringmaster(b, at, "run", "--detach", "--constraint", "real==yes", "--cpus", "0.1", "--mem", "11GiB", "--name", "heavy", "--", "sleep", "600")
+		b.await(`[...document.querySelectorAll("tbody tr")].some((r) => r.cells[1].textContent === "4 GiB to 8 GiB" && r.cells[2].textContent === "1")`)
+		b.do(chromedp.MouseEvent(chromedp.MouseMoved, 1, 1))
+		b.await(`document.querySelector(".large .tip").hidden`)
+		x, y, nearer := b.dot(host)
+		b.do(chromedp.MouseEvent(chromedp.MouseMoved, x, y))
+		b.shows("ring 4: 4 GiB to 8 GiB")
+		if nearer > far-10 {
+			b.Errorf("its dot was %.0f pixels from the middle, and is %.0f with less free", far, nearer)
+		}
+		b.do(chromedp.MouseClickXY(x, y))
+		b.await(`location.hash.startsWith("#/agents/a")`)
+		b.shows("heavy")
+	})
 	b.healthy()
+}
+
+// dot points at an agent in the large picture of rings with the keyboard, once
+// its dot has come to rest, and returns where in the window that is and how far
+// from the middle.
+func (b *browser) dot(name string) (x, y, far float64) {
+	b.Helper()
+	b.await(`document.querySelector(".large canvas")`)
+	value[chromedp.Void](b, `(() => {
+		const paint = CanvasRenderingContext2D.prototype;
+		window.arc ??= paint.arc;
+		window.drawn = null;
+		paint.arc = function (x, y, ...more) { window.drawn = { x, y }; return window.arc.call(this, x, y, ...more); }; // the last is the mark
+		document.querySelector(".large canvas").scrollIntoView({ block: "center" });
+		document.querySelector(".large canvas").focus();
+	})()`)
+	named := func() bool {
+		return value[string](b, `document.querySelector(".large .tip:not([hidden]) strong")?.textContent ?? ""`) == name
+	}
+	for tries := 0; !named(); tries++ {
+		if tries == 100 {
+			b.Fatalf("the arrow keys never come to the dot of %s", name)
+		}
+		b.do(chromedp.KeyEvent(kb.ArrowRight))
+	}
+	at := value[[3]float64](b, `new Promise((done) => {
+		const look = (was) => setTimeout(() => {
+			if (!was || !window.drawn || was.x !== window.drawn.x || was.y !== window.drawn.y) return look(window.drawn);
+			const r = document.querySelector(".large canvas").getBoundingClientRect(), { x, y } = was;
+			done([r.left + x, r.top + y, Math.hypot(x - r.width / 2, y - r.height / 2)]);
+		}, 200);
+		look(window.drawn);
+	})`)
+	return at[0], at[1], at[2]
 }
