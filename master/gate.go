@@ -5,10 +5,13 @@ import "runtime"
 // gate lets few goroutines at a time do what takes the processor. The others wait
 // at it in the order in which they came, and are not ready to run: the loop, which
 // the scheduler interrupts in the middle of a turn, would wait behind all that are.
-// Half of the processors are left to it.
 type gate chan struct{}
 
-func newGate() gate { return make(gate, max(1, runtime.GOMAXPROCS(0)/2)) }
+// gatePlaces is how many there are for each processor: with a single one nobody
+// would go on while the host has taken the processor from who is in.
+const gatePlaces = 4
+
+func newGate() gate { return make(gate, gatePlaces*runtime.GOMAXPROCS(0)) }
 
 func (g gate) enter() { g <- struct{}{} }
 
