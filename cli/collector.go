@@ -17,7 +17,7 @@ import (
 // A heap that grows from nothing would otherwise be collected every few hundred
 // milliseconds at first.
 const (
-	leastRoom = 256 << 20
+	leastRoom = 384 << 20
 	mostRoom  = 512 << 20
 	// scarce is the part of the memory there is that leastRoom may take.
 	scarce = 16

@@ -115,13 +115,13 @@ func BenchmarkDecisions(b *testing.B) {
 }
 
 // collectAsMaster has garbage collected as seldom as a master does (cli/collector.go):
-// not before twice of what is in use was allocated, 256 MiB at least and 512 at most.
+// not before twice of what is in use was allocated, 384 MiB at least and 512 at most.
 // It returns how it was.
 func collectAsMaster() (before int) {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return debug.SetGCPercent(int(min(max(2*m.HeapAlloc, 256<<20), 512<<20) * 100 / m.HeapAlloc))
+	return debug.SetGCPercent(int(min(max(2*m.HeapAlloc, 384<<20), 512<<20) * 100 / m.HeapAlloc))
 }
 
 // load keeps a bench busy.
