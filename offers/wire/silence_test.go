@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,14 +113,16 @@ func TestPingsAreCounted(t *testing.T) {
 	const silence, every = 30 * time.Second, 10 * time.Second
 	for name, c := range map[string]struct {
 		theirs time.Duration // between their pings
-		asked  int           // in just less than a minute; no two of these times are one
+		asked  int64         // in just less than a minute; no two of these times are one
 	}{"it pings as agents do": {7 * time.Second, 0}, "it pings seldom": {26 * time.Second, 4}, "it never pings": {time.Hour, 5}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				conn, ws := inMemory(t, Options{Ping: every, Silence: silence})
-				asked, last := 0, time.Now()
+				begin := time.Now()
+				var asked, last atomic.Int64 // how often; when it gave the last sign of life, after begin
 				ws.SetPingHandler(func(data string) error {
-					asked, last = asked+1, time.Now()
+					asked.Add(1)
+					last.Store(int64(time.Since(begin)))
 					return ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Second))
 				})
 				go read(ws)
@@ -128,23 +131,25 @@ func TestPingsAreCounted(t *testing.T) {
 					_, err := conn.Receive()
 					received <- err
 				}()
-				for begin := time.Now(); time.Since(begin) < time.Minute-time.Second; time.Sleep(time.Millisecond * 100) {
+				for time.Since(begin) < time.Minute-time.Second {
 					if since := time.Since(begin); since > 0 && since%c.theirs == 0 {
 						if err := ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Second)); err != nil {
 							t.Fatal(err)
 						}
-						last = time.Now()
+						last.Store(int64(since))
 					}
 					synctest.Wait()
-					if late := conn.Heard().Sub(last); late < 0 || late > silence/heardParts {
-						t.Fatalf("it was heard at %v; Heard says %v later", last.Sub(begin), late)
+					at := time.Duration(last.Load())
+					if late := conn.Heard().Sub(begin) - at; late < 0 || late > silence/heardParts {
+						t.Fatalf("it was heard at %v; Heard says %v later", at, late)
 					}
-					if quiet := time.Since(last); quiet > silence*2/3 {
+					if quiet := time.Since(begin) - at; quiet > silence*2/3 {
 						t.Fatalf("it was not asked for %v", quiet)
 					}
+					time.Sleep(100 * time.Millisecond)
 				}
-				if asked != c.asked {
-					t.Errorf("it was asked %d times; want %d", asked, c.asked)
+				if n := asked.Load(); n != c.asked {
+					t.Errorf("it was asked %d times; want %d", n, c.asked)
 				}
 				conn.Close("done")
 				<-received
