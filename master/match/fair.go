@@ -1,7 +1,6 @@
 package match
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -241,9 +240,14 @@ func (f *fair) resort(n *node) {
 	n.ready.Rebuild()
 }
 
-func beforeNode(a, b *node) bool { return compareNodes(a, b) < 0 }
-func placeOfNode(n *node) *int   { return &n.at }
+func placeOfNode(n *node) *int { return &n.at }
 
-func compareNodes(a, b *node) int {
-	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.count, b.count), cmp.Compare(a.name, b.name))
+func beforeNode(a, b *node) bool {
+	switch { // all of cmp.Or is found out before it chooses
+	case a.key != b.key:
+		return a.key < b.key
+	case a.count != b.count:
+		return a.count < b.count
+	}
+	return a.name < b.name
 }

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -223,7 +224,9 @@ func (c *crowd) naiveNext(n *node) *framework {
 		share, _ := c.share(k)
 		kids = append(kids, node{name: k.name, count: k.count, key: share / k.weight})
 	}
-	slices.SortFunc(kids, func(a, b node) int { return compareNodes(&a, &b) })
+	slices.SortFunc(kids, func(a, b node) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.count, b.count), cmp.Compare(a.name, b.name))
+	})
 	for _, k := range kids {
 		if f := c.naiveNext(n.children[k.name]); f != nil {
 			return f
