@@ -86,7 +86,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 	m.used(ended, len(out.Launches))
 	if f := m.frameworks[id]; f != nil && refuse > 0 {
 		rest := unused(room, &out)
-		m.refuse(f, a.id, &rest, now, refuse)
+		m.refuse(f, a, &rest, now, refuse)
 	}
 	return out
 }
@@ -198,9 +198,11 @@ func (m *Matcher) Decline(id offers.FrameworkID, ids []offers.OfferID, refuse ti
 			continue
 		}
 		m.counters.Declined++
-		m.end(o)
+		m.book.End(o)
+		a := m.giveBack(o)
+		m.moved(a)
 		m.ended(o, OfferDeclined, "")
-		m.refuse(f, o.Agent, &o.Held, now, refuse)
+		m.refuse(f, a, &o.Held, now, refuse)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // agent is what the matcher knows of one agent.
 type agent struct {
 	id      offers.AgentID
+	number  int // below how many agents were known at a time, its own as long as it is known
 	info    *state.Agent
 	room    *offers.Room
 	total   []int64         // by fair kind
@@ -28,6 +29,7 @@ type agent struct {
 	tasks   []*task         // in no order
 	binders int             // of the tasks, those that hold devices
 	passers []*framework    // that pass it, and some that no longer do
+	refused []int64         // the amounts of the latest refusal; to be read only
 	use     map[string]Use  // of its device classes, as it reports; nil: nothing yet
 }
 
@@ -79,7 +81,7 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 		}
 		return
 	case a == nil:
-		a = &agent{id: rec.ID, info: rec, room: offers.NewRoom(rec.Total), slot: -1}
+		a = &agent{id: rec.ID, number: m.numbers.take(), info: rec, room: offers.NewRoom(rec.Total), slot: -1}
 		m.fit(a)
 		m.agents[rec.ID] = a
 	default:
@@ -145,6 +147,8 @@ func (m *Matcher) forget(a *agent) {
 		m.Ended(a.tasks[len(a.tasks)-1].ref())
 	}
 	m.unplace(a)
+	m.forgetRefusals(a)
+	m.numbers.give(a.number)
 	delete(m.agents, a.id)
 }
 

@@ -103,6 +103,9 @@ func (b *bench) check() error {
 		if err := m.checkDemands(f); err != nil {
 			return err
 		}
+		if err := m.checkRefusals(f); err != nil {
+			return err
+		}
 		if err := m.checkPasses(f); err != nil {
 			return err
 		}
@@ -111,6 +114,34 @@ func (b *bench) check() error {
 		return fmt.Errorf("demands are stopped by %v, counted are %v", pending, m.parked.pending)
 	}
 	return m.fair.check(m.fair.root)
+}
+
+// checkRefusals looks for what a framework refuses where it is to be found.
+func (m *Matcher) checkRefusals(f *framework) error {
+	numbers := 0
+	for number := range len(f.refusing) * 64 {
+		if f.refusing.Has(number) {
+			numbers++
+		}
+	}
+	if numbers != len(f.refused) {
+		return fmt.Errorf("framework %s refuses room of %d agents, and %d are marked", f.id, len(f.refused), numbers)
+	}
+	for a, r := range f.refused {
+		if m.agents[a.id] != a || !f.refusing.Has(a.number) {
+			return fmt.Errorf("framework %s refuses room of agent %s, which is not known or not marked", f.id, a.id)
+		}
+		count := 0
+		for ; r != nil; r = r.elder {
+			if count++; r.framework != f || r.agent != a || m.refusals.All()[r.at] != r {
+				return fmt.Errorf("framework %s does not wait for the end of a refusal on agent %s", f.id, a.id)
+			}
+		}
+		if count > maxRefusals {
+			return fmt.Errorf("framework %s has %d refusals on agent %s", f.id, count, a.id)
+		}
+	}
+	return nil
 }
 
 // checkPasses holds what a framework passes to what it refused, as if all offers
@@ -131,8 +162,8 @@ func (m *Matcher) checkPasses(f *framework) error {
 				free[k] += n
 			}
 		}
-		if !f.hidden(a.id, free) {
-			return fmt.Errorf("framework %s passes agent %s, which has %v without offers, and refused %v", f.id, a.id, free, f.refused[a.id])
+		if !f.hidden(a, free) {
+			return fmt.Errorf("framework %s passes agent %s, which has %v without offers, and refused %v", f.id, a.id, free, f.refused[a])
 		}
 	}
 	return nil

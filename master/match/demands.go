@@ -17,8 +17,9 @@ type framework struct {
 	online     bool
 	suppressed bool
 	demands    map[offers.DemandID]*demand
-	active     demandHeap // demands to serve, eldest first
-	refused    map[offers.AgentID][]refusal
+	active     demandHeap                // demands to serve, eldest first
+	refused    map[*agent]*refusal       // the latest on each, with the others behind it
+	refusing   rings.Slots               // numbers of the agents in refused, which are asked for far oftener than found
 	passes     rings.Slots               // agents all of which it refused, see Matcher.pass
 	launched   map[offers.DemandID]*task // the latest that lives of those launched for a demand, which has the others behind it
 	placer     *placer                   // of its demands that name no strategy
@@ -116,7 +117,7 @@ func (m *Matcher) FrameworkKnown(rec *state.Framework) {
 	if m.frameworks[rec.ID] != nil {
 		return
 	}
-	f := &framework{id: rec.ID, role: rec.Role, demands: map[offers.DemandID]*demand{}, refused: map[offers.AgentID][]refusal{}, launched: map[offers.DemandID]*task{}}
+	f := &framework{id: rec.ID, role: rec.Role, demands: map[offers.DemandID]*demand{}, refused: map[*agent]*refusal{}, launched: map[offers.DemandID]*task{}}
 	f.node = m.fair.enter(f.role, string(f.id), f)
 	m.frameworks[f.id] = f
 }
@@ -135,7 +136,7 @@ func (m *Matcher) FrameworkOnline(id offers.FrameworkID, online bool) {
 		m.end(o)
 		m.ended(o, OfferRescinded, "framework_away")
 	}
-	f.refused, f.passes = map[offers.AgentID][]refusal{}, nil
+	f.refused, f.refusing, f.passes = map[*agent]*refusal{}, nil, nil
 	f.online, f.suppressed = online, false
 }
 
@@ -214,6 +215,7 @@ func (m *Matcher) Revive(id offers.FrameworkID) {
 	}
 	f.suppressed = false
 	clear(f.refused)
+	clear(f.refusing)
 	clear(f.passes)
 	for _, d := range f.demands {
 		m.activate(d)

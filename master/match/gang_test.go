@@ -64,7 +64,7 @@ func (b *bench) naive(d *demand) (units int) {
 			h, short := room.Plan(d.spec.Resources, a.policies(d.spec.DevicePolicy))
 			take := make([]int64, b.kinds.fair())
 			b.kinds.amounts(&h, take)
-			if short != "" || d.owner.hidden(id, take) || room.Take(h) != nil {
+			if short != "" || d.owner.hidden(a, take) || room.Take(h) != nil {
 				break
 			}
 			together.add(a, 1)

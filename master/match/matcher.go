@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/heap"
 	"github.com/ringmaster-project/ringmaster/rings"
 )
 
@@ -39,6 +40,7 @@ type Matcher struct {
 	fair       *fair
 	book       *offers.Book
 	agents     map[offers.AgentID]*agent
+	numbers    numbers  // of the agents
 	bySlot     []*agent // by the index's slot
 	gauges     gauges
 	frameworks map[offers.FrameworkID]*framework
@@ -59,7 +61,7 @@ type Matcher struct {
 	prematch   prematch
 
 	parked   parked
-	refusals refusalHeap
+	refusals heap.Heap[*refusal]
 	grown    []*agent // have more room than at the last Ready
 	drafts   drafts
 	round    uint64                  // counts turns, and batches closed in them: a shape that failed in one fails again, see form
@@ -114,6 +116,7 @@ func New(config Config, s *state.State, term uint64) *Matcher {
 		roles:      map[offers.Role]offers.RoleSettings{},
 		tasks:      map[offers.TaskRef]*task{},
 		parked:     newParked(),
+		refusals:   newRefusals(),
 		placers:    newPlacers(config),
 		forms:      map[string]*form{},
 	}

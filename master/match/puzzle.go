@@ -227,7 +227,7 @@ func (m *Matcher) bar(bids []*bid, hosts []host) {
 		}
 		b.barred = slices.Clone(barred)
 		for i := range hosts {
-			if a := hosts[i].agent; d.owner.refused[a.id] != nil {
+			if a := hosts[i].agent; d.owner.refused[a] != nil {
 				b.barred[i] = m.findBy(d, only{a}).agent == nil
 			}
 		}

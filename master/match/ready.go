@@ -111,8 +111,8 @@ func (m *Matcher) looks() int {
 // expires, a refusal ends, or the window of a batch is over.
 func (m *Matcher) Next() (time.Time, bool) {
 	at, ok := m.book.NextExpiry()
-	if len(m.refusals) > 0 && (!ok || m.refusals[0].until.Before(at)) {
-		at, ok = m.refusals[0].until, true
+	if m.refusals.Len() > 0 && (!ok || m.refusals.First().until.Before(at)) {
+		at, ok = m.refusals.First().until, true
 	}
 	if b := &m.batch; len(b.gathered) > 0 && (!ok || b.closes.Before(at)) {
 		return b.closes, true

@@ -5,20 +5,23 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/heap"
 )
 
 // refusal hides room of one agent, up to an amount, from one framework.
 type refusal struct {
-	amounts []int64 // fair kinds
-	until   time.Time
+	framework *framework
+	agent     *agent
+	amounts   []int64 // fair kinds; to be read only
+	until     time.Time
+	elder     *refusal // of the same framework on the same agent
+	at        int      // in Matcher.refusals
 }
 
-// refusalEnd is when the refusals of a framework on an agent are looked at
-// again.
-type refusalEnd struct {
-	until     time.Time
-	framework offers.FrameworkID
-	agent     offers.AgentID
+// newRefusals returns an empty heap of refusals, which ends first in front. Those
+// that a framework forgot all at once do nothing when they come up.
+func newRefusals() heap.Heap[*refusal] {
+	return heap.New(func(a, b *refusal) bool { return a.until.Before(b.until) }, func(r *refusal) *int { return &r.at })
 }
 
 // maxRefusals bounds what one framework refuses of one agent at a time; past
@@ -26,36 +29,55 @@ type refusalEnd struct {
 const maxRefusals = 8
 
 // refuse hides up to h on an agent from f for so long.
-func (m *Matcher) refuse(f *framework, id offers.AgentID, h *offers.Holding, now time.Time, span time.Duration) {
+func (m *Matcher) refuse(f *framework, a *agent, h *offers.Holding, now time.Time, span time.Duration) {
 	if span <= 0 || h.Zero() {
 		return
 	}
-	r := refusal{amounts: make([]int64, m.kinds.fair()), until: now.Add(span)}
-	m.kinds.amounts(h, r.amounts)
-	kept := f.refused[id][:0]
-	for _, old := range f.refused[id] {
-		if old.until.After(r.until) || more(old.amounts, r.amounts) {
-			kept = append(kept, old)
+	m.kinds.amounts(h, m.fairTmp)
+	if !slices.Equal(a.refused, m.fairTmp) { // what many refuse is mostly the same
+		a.refused = slices.Clone(m.fairTmp)
+	}
+	r := &refusal{framework: f, agent: a, amounts: a.refused, until: now.Add(span)}
+	if f.refusing.Has(a.number) {
+		if !m.supersede(r) {
+			return
+		}
+		r.elder = f.refused[a]
+	}
+	f.refused[a], f.refusing = r, f.refusing.With(a.number)
+	m.refusals.Push(r)
+	m.pass(f, a, r.amounts)
+}
+
+// supersede forgets those elders of a new refusal that hide no more and no longer,
+// and where there are too many still the one that ends first; false where that is
+// the new one.
+func (m *Matcher) supersede(by *refusal) bool {
+	kept, first := 0, by
+	for r := by.framework.refused[by.agent]; r != nil; r = r.elder {
+		if !r.until.After(by.until) && !more(r.amounts, by.amounts) {
+			m.forgetRefusal(r)
+			continue
+		}
+		if kept++; !r.until.After(first.until) {
+			first = r
 		}
 	}
-	kept = append(kept, r)
-	if len(kept) > maxRefusals {
-		first := 0
-		for i := range kept {
-			if kept[i].until.Before(kept[first].until) {
-				first = i
-			}
-		}
-		kept = append(kept[:first], kept[first+1:]...)
+	if kept < maxRefusals {
+		return true
 	}
-	f.refused[id] = kept
-	m.refusals.push(refusalEnd{r.until, f.id, id})
-	m.pass(f, m.agents[id], r.amounts)
+	if first != by {
+		m.forgetRefusal(first)
+	}
+	return first != by
 }
 
 // hidden reports whether f refused so much of the agent.
-func (f *framework) hidden(id offers.AgentID, amounts []int64) bool {
-	for _, r := range f.refused[id] {
+func (f *framework) hidden(a *agent, amounts []int64) bool {
+	if !f.refusing.Has(a.number) {
+		return false
+	}
+	for r := f.refused[a]; r != nil; r = r.elder {
 		if len(r.amounts) == len(amounts) && !more(amounts, r.amounts) {
 			return true
 		}
@@ -65,37 +87,53 @@ func (f *framework) hidden(id offers.AgentID, amounts []int64) bool {
 
 // endRefusals forgets the refusals whose time has come and wakes their frameworks.
 func (m *Matcher) endRefusals(now time.Time) {
-	for len(m.refusals) > 0 && !m.refusals[0].until.After(now) {
-		end := m.refusals.pop()
-		f := m.frameworks[end.framework]
-		if f == nil || f.refused[end.agent] == nil {
-			continue
+	for m.refusals.Len() > 0 && !m.refusals.First().until.After(now) {
+		if r := m.refusals.Pop(); r.framework.forget(r) {
+			m.wakeFramework(r.framework)
 		}
-		kept := f.refused[end.agent][:0]
-		for _, r := range f.refused[end.agent] {
-			if r.until.After(now) {
-				kept = append(kept, r)
-			}
-		}
-		if len(kept) == len(f.refused[end.agent]) {
-			continue
-		}
-		f.refused[end.agent] = kept
-		if a := m.agents[end.agent]; a != nil && a.slot >= 0 {
-			f.passes.Drop(a.slot)
-		}
-		if len(kept) == 0 {
-			delete(f.refused, end.agent)
-		}
-		m.wakeFramework(f)
 	}
+}
+
+func (m *Matcher) forgetRefusal(r *refusal) {
+	r.framework.forget(r)
+	m.refusals.Remove(r)
+}
+
+// forgetRefusals forgets what anybody refused of an agent.
+func (m *Matcher) forgetRefusals(a *agent) {
+	for _, f := range m.frameworks {
+		for r := f.refused[a]; r != nil; r = r.elder {
+			m.forgetRefusal(r)
+		}
+	}
+}
+
+// forget takes a refusal from those of f; false where it is none of them.
+func (f *framework) forget(r *refusal) bool {
+	latest := f.refused[r.agent]
+	for at := &latest; *at != nil; at = &(*at).elder {
+		if *at != r {
+			continue
+		}
+		if *at = r.elder; latest == nil {
+			delete(f.refused, r.agent)
+			f.refusing.Drop(r.agent.number)
+		} else {
+			f.refused[r.agent] = latest
+		}
+		if r.agent.slot >= 0 {
+			f.passes.Drop(r.agent.slot)
+		}
+		return true
+	}
+	return false
 }
 
 // pass marks an agent as one that f need not look at: it refused all that is
 // free there, of which no offer is out, so that it can only become more by what
 // calls regard, or by the end of the refusal.
 func (m *Matcher) pass(f *framework, a *agent, refused []int64) {
-	if a == nil || a.slot < 0 || f.passes.Has(a.slot) || more(a.fair, refused) || m.book.Offered(a.id) {
+	if a.slot < 0 || f.passes.Has(a.slot) || more(a.fair, refused) || m.book.Offered(a.id) {
 		return
 	}
 	f.passes = f.passes.With(a.slot)
@@ -131,3 +169,21 @@ func (a *agent) forgetPassers() {
 func (s *search) passes() bool {
 	return s.trail == nil && !s.d.counted() && len(s.d.spec.Constraints) == 0
 }
+
+// numbers are small and given to one at a time.
+type numbers struct {
+	next  int // none so great was taken yet
+	spare []int
+}
+
+func (n *numbers) take() int {
+	if last := len(n.spare) - 1; last >= 0 {
+		taken := n.spare[last]
+		n.spare = n.spare[:last]
+		return taken
+	}
+	n.next++
+	return n.next - 1
+}
+
+func (n *numbers) give(back int) { n.spare = append(n.spare, back) }

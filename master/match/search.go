@@ -139,7 +139,7 @@ func (s *search) against(a *agent) objection {
 		return against
 	}
 	s.latest = a
-	if len(d.owner.refused) > 0 && d.owner.hidden(a.id, s.take) {
+	if d.owner.hidden(a, s.take) {
 		s.refused = true
 		return byRefusal
 	}
