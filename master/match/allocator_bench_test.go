@@ -3,6 +3,8 @@ package match
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,7 +16,8 @@ import (
 // allocator (src/tests/hierarchical_allocator_*), so that figures stand side by
 // side. A cycle is everything from an idle cluster to the last offer; what the
 // frameworks answer is not in it. All times are the processor's, collector
-// included; memory is the heap that is in use in the end.
+// included, which runs as seldom as in a master; memory is the heap that is in use
+// in the end.
 //
 //	make allocator
 func BenchmarkAllocator(b *testing.B) {
@@ -34,6 +37,14 @@ type allocation struct {
 	*bench
 	frameworks []offers.FrameworkID
 	spent      time.Duration
+	percent    int // of what was in use that may be allocated until the next collection
+}
+
+func newAllocation(b *testing.B) *allocation {
+	a := &allocation{bench: newBench(b, Config{OfferTimeout: 1000 * time.Hour}), percent: percentOfMaster()}
+	before := debug.SetGCPercent(a.percent)
+	b.Cleanup(func() { debug.SetGCPercent(before) })
+	return a
 }
 
 // allocate returns the offers of a cycle, which may take several turns.
@@ -45,6 +56,10 @@ func (a *allocation) allocate() []*offers.Offer {
 		all, more = append(all, r.Offers...), r.More
 	}
 	a.spent += processorTime() - before
+	if p := percentOfMaster(); p != a.percent { // there was a collection
+		a.percent = p
+		debug.SetGCPercent(p)
+	}
 	a.now = a.now.Add(time.Second)
 	return all
 }
@@ -90,7 +105,7 @@ const (
 // ports in fragments, to frameworks that take nothing.
 func benchmarkRounds(b *testing.B, agents, frameworks int, how answer) {
 	for range b.N {
-		a := &allocation{bench: newBench(b, Config{OfferTimeout: 1000 * time.Hour})}
+		a := newAllocation(b)
 		has := offers.Inventory{Ports: offers.Ports{{First: 31000, Last: 32000}}}
 		has.Amounts = offers.Amounts{offers.CPUs: 24_000, offers.Mem: 4096 << 20, offers.Disk: 4096 << 20}
 		a.enter(agents, has)
@@ -150,7 +165,7 @@ func benchmarkRounds(b *testing.B, agents, frameworks int, how answer) {
 // is offered already.
 func benchmarkQuota(b *testing.B) {
 	for range b.N {
-		a := &allocation{bench: newBench(b, Config{OfferTimeout: 1000 * time.Hour})}
+		a := newAllocation(b)
 		agent := offers.Amounts{offers.CPUs: 2000, offers.Mem: 2048 << 20, offers.Disk: 2048 << 20}
 		a.enter(3000, offers.Inventory{Amounts: agent})
 		for i := range 3000 {
@@ -177,7 +192,7 @@ func benchmarkQuota(b *testing.B) {
 func benchmarkMulti(b *testing.B) {
 	unused := func(offers.TaskID) bool { return false }
 	for range b.N {
-		a := &allocation{bench: newBench(b, Config{OfferTimeout: 1000 * time.Hour})}
+		a := newAllocation(b)
 		a.enter(80, offers.Inventory{Amounts: offers.Amounts{offers.CPUs: 64_000, offers.Mem: 488_000e6}})
 		perOffer, todo := map[offers.FrameworkID]int{}, 0
 		before := processorTime()
@@ -209,9 +224,9 @@ func benchmarkMulti(b *testing.B) {
 				b.Fatalf("nothing is offered and %d tasks are left", todo)
 			}
 			for _, o := range made {
-				var drafts []Draft
-				for range min(o.Units, perOffer[o.Framework]) {
-					drafts = append(drafts, Draft{Task: offers.Task{ID: offers.TaskID(fmt.Sprint("t", todo)), Resources: o.Unit}})
+				drafts := make([]Draft, min(o.Units, perOffer[o.Framework]))
+				for i := range drafts {
+					drafts[i].Task = offers.Task{ID: offers.TaskID("t" + strconv.Itoa(todo)), Resources: o.Unit}
 					todo--
 				}
 				if acc := a.Accept(o.Framework, []offers.OfferID{o.ID}, drafts, 0, unused, a.now); len(acc.Launches) != len(drafts) {

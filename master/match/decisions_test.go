@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"syscall"
 	"testing"
@@ -114,14 +115,21 @@ func BenchmarkDecisions(b *testing.B) {
 	}
 }
 
-// collectAsMaster has garbage collected as seldom as a master does (cli/collector.go):
-// not before twice of what is in use was allocated, 384 MiB at least and 512 at most.
-// It returns how it was.
+// collectAsMaster has garbage collected as seldom as a master does, for what is in
+// use now. It returns how it was.
 func collectAsMaster() (before int) {
 	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return debug.SetGCPercent(int(min(max(2*m.HeapAlloc, 384<<20), 512<<20) * 100 / m.HeapAlloc))
+	return debug.SetGCPercent(percentOfMaster())
+}
+
+// percentOfMaster is how much a master lets be allocated between two collections
+// (cli/collector.go), as GOGC has it: twice of what was in use at the last one, 384
+// MiB at least and 512 at most.
+func percentOfMaster() int {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	inUse := max(live[0].Value.Uint64(), 4<<20)
+	return int(max(min(max(2*inUse, 384<<20), 512<<20), inUse/2) * 100 / inUse)
 }
 
 // load keeps a bench busy.
