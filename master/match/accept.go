@@ -65,8 +65,12 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		room = insideOffers(a, ended)
 	}
 	out.Launches = make([]state.Task, 0, len(drafts))
-	seen := map[offers.TaskID]bool{}
-	for _, d := range drafts {
+	var seen map[offers.TaskID]bool // of several
+	if len(drafts) > 1 {
+		seen = make(map[offers.TaskID]bool, len(drafts))
+	}
+	for i := range drafts {
+		d := &drafts[i]
 		switch id := d.Task.ID; {
 		case d.Err != nil && id == "":
 			out.Errors = append(out.Errors, offers.Errorf(offers.BadTask, "%s", d.Err))
@@ -75,9 +79,11 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		case d.Err != nil:
 			out.Updates = append(out.Updates, report(id, offers.Rejected, offers.ReasonBadTask, d.Err.Error(), now))
 		default:
-			m.launch(&out, room, a, madeFor(ended, len(out.Launches)), d.Task, now)
+			m.launch(&out, room, a, madeFor(ended, len(out.Launches)), &d.Task, now)
 		}
-		seen[d.Task.ID] = true
+		if seen != nil {
+			seen[d.Task.ID] = true
+		}
 	}
 	m.moved(a)
 	for _, o := range ended {
@@ -133,7 +139,7 @@ func unused(room *offers.Room, accepted *Acceptance) offers.Holding {
 
 // launch holds room for one task, or rejects it. room is what is left of the
 // offers; nil where the task takes all of o.
-func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers.Offer, t offers.Task, now time.Time) {
+func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers.Offer, t *offers.Task, now time.Time) {
 	var policy offers.Policy
 	if d := m.demandOf(o); d != nil {
 		policy = d.spec.DevicePolicy
@@ -153,7 +159,7 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 	if f := m.frameworks[o.Framework]; f != nil {
 		role = f.role
 	}
-	out.Launches = append(out.Launches, state.Task{Framework: o.Framework, Agent: a.id, Role: role, Demand: o.Demand, Policy: policy, Spec: t, Holding: h, Created: now.UTC()})
+	out.Launches = append(out.Launches, state.Task{Framework: o.Framework, Agent: a.id, Role: role, Demand: o.Demand, Policy: policy, Spec: *t, Holding: h, Created: now.UTC()})
 	m.placeTask(a, &out.Launches[len(out.Launches)-1], func(h offers.Holding) {
 		if err := a.room.Take(h); err != nil {
 			panic("match: an offer held room that is not there: " + err.Error())

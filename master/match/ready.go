@@ -192,9 +192,9 @@ func (m *Matcher) promise(d *demand, f *found) {
 
 // draft returns the offer that holds what was found, a new one or one that it
 // extends. The only unit of a demand, as most are, shares its offer with none and
-// need not be found again.
+// need not be found again, nor need one of all that is left of an agent.
 func (m *Matcher) draft(d *demand, f *found) *offers.Offer {
-	key, only := draftKey{d, f.agent}, d.counted() && d.left == 1
+	key, only := draftKey{d, f.agent}, !d.counted() || d.left == 1
 	if !only {
 		if o := m.drafts.byPlace[key]; o != nil {
 			o.Held = join(o.Held, f.holding)
