@@ -260,10 +260,13 @@ func (t *tree) alike(id int32, i int, e entry) bool {
 // up to the turn are one stretch, since ascending rings, each closest first,
 // are simply ascending amounts.
 func (c *Cursor) stretch() bool {
+	l := &c.x.layouts[c.kind]
+	if c.outer == len(l.Bounds) && c.outer > c.turn { // nobody is in the rings beyond
+		c.outer = l.holding(c.x.trees[c.kind].greatest())
+	}
 	if c.outer <= c.turn {
 		return false
 	}
-	l := &c.x.layouts[c.kind]
 	c.until = absent
 	c.seek(l.first(c.outer), l.last(c.outer))
 	c.outer--

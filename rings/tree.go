@@ -138,6 +138,20 @@ func (t *tree) concerned(slot int32) bool {
 	return t.files(t.vector(slot)[t.kind]) || *t.homeOf(slot) != none
 }
 
+// greatest is the most that an agent in the tree has of its kind, absent where
+// there is none.
+func (t *tree) greatest() int64 {
+	id := t.root
+	for !isLeaf(id) {
+		id = t.inners[^id].kids[t.innerHeads[^id].n-1]
+	}
+	n := t.leafHeads[id].n
+	if n == 0 {
+		return absent
+	}
+	return t.vector(t.leaves[id].slot[n-1])[t.kind]
+}
+
 // touchHome loads the leaf that the agent is in, see [Index.refile].
 func (t *tree) touchHome(slot int32) {
 	if home := *t.homeOf(slot); home != none {
