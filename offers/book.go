@@ -49,7 +49,8 @@ func NewBookAgain(term, before uint64) *Book {
 func (b *Book) Issue(o *Offer) *Offer {
 	b.issued++
 	o.issued = b.issued
-	o.ID = OfferID("o" + strconv.FormatUint(b.issued, 10) + b.suffix)
+	var id [40]byte
+	o.ID = OfferID(append(strconv.AppendUint(append(id[:0], 'o'), b.issued, 10), b.suffix...))
 	b.byID[o.ID] = o
 	enter(b.byAgent, o.Agent, o, alongAgent)
 	enter(b.byFramework, o.Framework, o, alongFramework)
