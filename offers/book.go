@@ -20,8 +20,8 @@ type Book struct {
 	suffix      string // of offers' ids
 	issued      uint64
 	byID        map[OfferID]*Offer
-	byAgent     map[AgentID]list
-	byFramework map[FrameworkID]list
+	byAgent     map[AgentID]*list
+	byFramework map[FrameworkID]*list
 	expiring    heap.Heap[*Offer]
 }
 
@@ -39,8 +39,8 @@ func NewBookAgain(term, before uint64) *Book {
 	return &Book{
 		suffix:      suffix,
 		byID:        map[OfferID]*Offer{},
-		byAgent:     map[AgentID]list{},
-		byFramework: map[FrameworkID]list{},
+		byAgent:     map[AgentID]*list{},
+		byFramework: map[FrameworkID]*list{},
 		expiring:    heap.New(expiresBefore, func(o *Offer) *int { return &o.heaped }),
 	}
 }
@@ -99,8 +99,8 @@ func (b *Book) Consume(framework FrameworkID, ids []OfferID) (ended []*Offer, er
 // End removes one outstanding offer.
 func (b *Book) End(o *Offer) {
 	delete(b.byID, o.ID)
-	leave(b.byAgent, o.Agent, o, alongAgent)
-	leave(b.byFramework, o.Framework, o, alongFramework)
+	leave(o, alongAgent)
+	leave(o, alongFramework)
 	b.expiring.Remove(o)
 }
 
@@ -108,12 +108,22 @@ func (b *Book) End(o *Offer) {
 func (b *Book) OfAgent(id AgentID) []*Offer { return b.byAgent[id].all(alongAgent) }
 
 // Offered reports whether an offer of the agent is outstanding.
-func (b *Book) Offered(id AgentID) bool { return b.byAgent[id].eldest != nil }
+func (b *Book) Offered(id AgentID) bool {
+	l := b.byAgent[id]
+	return l != nil && l.eldest != nil
+}
 
 // OfFramework returns the framework's outstanding offers, eldest first.
 func (b *Book) OfFramework(id FrameworkID) []*Offer {
 	return b.byFramework[id].all(alongFramework)
 }
+
+// ForgetAgent drops what is kept for the offers of an agent, which must have none
+// and may have some again.
+func (b *Book) ForgetAgent(id AgentID) { delete(b.byAgent, id) }
+
+// ForgetFramework is [Book.ForgetAgent] for a framework.
+func (b *Book) ForgetFramework(id FrameworkID) { delete(b.byFramework, id) }
 
 // All returns every outstanding offer, eldest first.
 func (b *Book) All() []*Offer {

@@ -5,48 +5,54 @@ package offers
 // memory.
 type list struct{ eldest, youngest *Offer }
 
-// link is the place of an offer in a list.
-type link struct{ elder, younger *Offer }
+// link is the place of an offer in a list, or nowhere.
+type link struct {
+	in             *list
+	elder, younger *Offer
+}
 
 // Along which of its links an offer is followed.
 func alongAgent(o *Offer) *link     { return &o.ofAgent }
 func alongFramework(o *Offer) *link { return &o.ofFramework }
 
-// enter puts the youngest offer at the end of its list.
-func enter[K comparable](lists map[K]list, key K, o *Offer, along func(*Offer) *link) {
+// enter puts the youngest offer at the end of its list. The list stays when it is
+// empty again, since the next offer will soon be made.
+func enter[K comparable](lists map[K]*list, key K, o *Offer, along func(*Offer) *link) {
 	l := lists[key]
-	*along(o) = link{elder: l.youngest}
+	if l == nil {
+		l = &list{}
+		lists[key] = l
+	}
+	*along(o) = link{in: l, elder: l.youngest}
 	if l.youngest == nil {
 		l.eldest = o
 	} else {
 		along(l.youngest).younger = o
 	}
 	l.youngest = o
-	lists[key] = l
 }
 
-// leave takes an offer out of its list; an empty list is forgotten.
-func leave[K comparable](lists map[K]list, key K, o *Offer, along func(*Offer) *link) {
+// leave takes an offer out of its list.
+func leave(o *Offer, along func(*Offer) *link) {
 	at := *along(o)
 	*along(o) = link{}
-	if at.elder != nil && at.younger != nil {
-		along(at.elder).younger, along(at.younger).elder = at.younger, at.elder
-		return
+	if at.elder == nil {
+		at.in.eldest = at.younger
+	} else {
+		along(at.elder).younger = at.younger
 	}
-	l := lists[key]
-	switch {
-	case at.elder != nil:
-		along(at.elder).younger, l.youngest = nil, at.elder
-	case at.younger != nil:
-		along(at.younger).elder, l.eldest = nil, at.younger
-	default:
-		delete(lists, key)
-		return
+	if at.younger == nil {
+		at.in.youngest = at.elder
+	} else {
+		along(at.younger).elder = at.elder
 	}
-	lists[key] = l
 }
 
-func (l list) all(along func(*Offer) *link) []*Offer {
+// all returns the offers of a list; none where there is no list.
+func (l *list) all(along func(*Offer) *link) []*Offer {
+	if l == nil {
+		return nil
+	}
 	var out []*Offer
 	for o := l.eldest; o != nil; o = along(o).younger {
 		out = append(out, o)

@@ -149,6 +149,7 @@ func (m *Matcher) forget(a *agent) {
 	m.unplace(a)
 	m.forgetRefusals(a)
 	m.numbers.give(a.number)
+	m.book.ForgetAgent(a.id)
 	delete(m.agents, a.id)
 }
 

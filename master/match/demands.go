@@ -155,6 +155,7 @@ func (m *Matcher) FrameworkRemoved(id offers.FrameworkID) {
 	m.parked.quotaMoved = true
 	f.node.leaf = nil
 	m.fair.prune(f.node)
+	m.book.ForgetFramework(id)
 	delete(m.frameworks, id)
 }
 
