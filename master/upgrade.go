@@ -52,31 +52,34 @@ type visitor struct {
 	number    uint64 // of the session, in the order in which they were let in
 }
 
-// upgrade is the way into a session, which few go at a time, so that those who
-// wait for a leader are not all ready to run once there is one: one of them waits
-// for it, the others behind. The next one follows when the session has begun. It
-// has a goroutine of its own, for which whoever stops the API waits (sessions): the
-// request's would keep the request and its buffers in memory.
+// turn waits for its turn and then for the leader, as leader does. Few at a time
+// wait there and the others behind them, so that they are not all ready to run once
+// there is a leader. Who has heard of it makes room for the next one at once: the
+// answer to the upgrade may have to wait for its reader.
+func (a *api) turn(ctx context.Context) (replica.Member, error) {
+	until := time.Now().Add(a.hold)
+	if !a.entrance.enterOr(ctx.Done()) {
+		return replica.Member{}, errNoLeader()
+	}
+	defer a.entrance.leave()
+	leader, ok := a.leader(ctx, until)
+	if !ok {
+		return replica.Member{}, errNoLeader()
+	}
+	return leader, nil
+}
+
+// upgrade is the way into a session. It has a goroutine of its own, for which
+// whoever stops the API waits (sessions): the request's would keep the request and
+// its buffers in memory.
 func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Link, visitor)) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		until := time.Now().Add(a.hold)
-		if !a.entrance.enterOr(r.Context().Done()) {
-			return errNoLeader()
-		}
-		begun := false
-		defer func() {
-			if !begun {
-				a.entrance.leave()
-			}
-		}()
-		link, v, err := a.open(w, r, until, protocol, options)
+		link, v, err := a.open(w, r, protocol, options)
 		if link == nil {
 			return err
 		}
-		begun = true
 		go func() {
 			defer a.sessions.Done()
-			a.entrance.leave()
 			serve(link, v)
 		}()
 		return nil
@@ -86,10 +89,10 @@ func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Lin
 // open turns a request into the connection of a session, which is counted. Only
 // the leader lets it happen; the loop fences what comes in after leadership is
 // lost. Without a connection an error, or what has been answered, says why.
-func (a *api) open(w http.ResponseWriter, r *http.Request, until time.Time, protocol string, options wire.Options) (wire.Link, visitor, error) {
-	leader, ok := a.leader(r.Context(), until)
-	if !ok {
-		return nil, visitor{}, errNoLeader()
+func (a *api) open(w http.ResponseWriter, r *http.Request, protocol string, options wire.Options) (wire.Link, visitor, error) {
+	leader, err := a.turn(r.Context())
+	if err != nil {
+		return nil, visitor{}, err
 	}
 	if leader.ID != a.replica.Self().ID {
 		return nil, visitor{}, a.elsewhere(w, r, errNotLeader())

@@ -259,3 +259,51 @@ func TestConnectionsComeInOneAfterTheOther(t *testing.T) {
 		t.Errorf("after some were refused: %v", err)
 	}
 }
+
+// unread is a listener of connections in memory that hold nothing: who writes
+// waits for the reader.
+type unread struct {
+	ends   chan net.Conn
+	closed chan struct{}
+}
+
+func (u unread) Accept() (net.Conn, error) {
+	select {
+	case end := <-u.ends:
+		return end, nil
+	case <-u.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (u unread) Close() error   { close(u.closed); return nil }
+func (u unread) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestWhoDoesNotReadKeepsNobodyOut: of those who connect some take only the
+// beginning of the answer.
+func TestWhoDoesNotReadKeepsNobodyOut(t *testing.T) {
+	s := newScene(t, "")
+	listener := unread{make(chan net.Conn), make(chan struct{})}
+	server := &http.Server{Handler: s.api}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) })
+	t.Cleanup(func() { server.Close(); serving.Wait() })
+	for range cap(s.entrance) {
+		here, there := net.Pipe()
+		t.Cleanup(func() { here.Close() })
+		listener.ends <- there
+		if _, err := io.WriteString(here, handshake); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := here.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, giveUp := context.WithTimeout(t.Context(), 5*time.Second) // half of what an answer may take
+	defer giveUp()
+	link, err := wire.Dial(ctx, "ws"+strings.TrimPrefix(s.server.URL, "http")+wire.AgentPath, wire.AgentProtocol, nil, nil, wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link.Close("the test is over")
+}
