@@ -1,7 +1,9 @@
 package master
 
 import (
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,4 +46,32 @@ func TestGateLetsFewInAtATime(t *testing.T) {
 			t.Errorf("they came in as %v; want %v", order, want)
 		}
 	})
+}
+
+// TestWhoLeavesTheGateLetsTheReadyGoFirst: what was ready to run, as the loop may
+// be, goes before the one that is let in. On one processor the order is the
+// scheduler's, which looks elsewhere first now and then.
+func TestWhoLeavesTheGateLetsTheReadyGoFirst(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const rounds = 200
+	first := 0
+	for range rounds {
+		synctest.Test(t, func(t *testing.T) {
+			g := make(gate, 1)
+			g.enter()
+			order := make(chan string, 2)
+			var all sync.WaitGroup
+			all.Go(func() { g.enter(); order <- "let in" })
+			synctest.Wait()
+			all.Go(func() { order <- "ready" })
+			g.leave()
+			all.Wait()
+			if <-order == "ready" {
+				first++
+			}
+		})
+	}
+	if first < rounds*9/10 {
+		t.Errorf("what was ready went first in %d of %d rounds", first, rounds)
+	}
 }
