@@ -225,16 +225,13 @@ func (s *store) DeleteRange(low, high uint64) error {
 	return s.update(func(t *tables) error { return t.remove(low, high) })
 }
 
-// remove goes on from the entry it has deleted: from the beginning it would come
-// through all pages that it has emptied each time.
+// remove asks for each entry by its index, for there is no gap: a cursor that looks
+// for the next one may come through all pages that were emptied before.
 func (t *tables) remove(low, high uint64) error {
-	c := t.log.Cursor()
-	for key, _ := c.Seek(numbered(low)); key != nil && number(key) <= high; {
-		next := numbered(number(key) + 1)
-		if err := c.Delete(); err != nil {
+	for n, end := max(low, t.first()), min(high, t.last()); 0 < n && n <= end; n++ {
+		if err := t.log.Delete(numbered(n)); err != nil {
 			return err
 		}
-		key, _ = c.Seek(next)
 	}
 	return nil
 }
