@@ -60,7 +60,7 @@ func plus(a, b offers.Holding) offers.Holding {
 }
 
 func (a *api) listAgents(r *http.Request, p *picture) (any, error) {
-	l, err := newLister(r)
+	l, err := newLister(r, "agents")
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (a *api) listAgents(r *http.Request, p *picture) (any, error) {
 			break
 		}
 	}
-	return l.page("agents"), nil
+	return l.page(), nil
 }
 
 var agentStates = []offers.AgentState{offers.AgentActive, offers.AgentDraining, offers.AgentDrained, offers.AgentUnreachable, offers.AgentGone}

@@ -127,7 +127,7 @@ func readQuestion(in url.Values, p *picture) (q question, err error) {
 }
 
 func (p *picture) showWaiting(r *http.Request, q *question, list []match.Waiting) (any, error) {
-	l, err := newLister(r)
+	l, err := newLister(r, "demands")
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (p *picture) showWaiting(r *http.Request, q *question, list []match.Waiting
 			break
 		}
 	}
-	return l.page("demands"), nil
+	return l.page(), nil
 }
 
 func (p *picture) showExplanation(q *question, e *match.Explanation) any {

@@ -23,7 +23,7 @@ func (p *picture) showFramework(f *state.Framework) any {
 
 // listFrameworks leaves out the removed ones unless ?state=removed asks for them.
 func (a *api) listFrameworks(r *http.Request, p *picture) (any, error) {
-	l, err := newLister(r)
+	l, err := newLister(r, "frameworks")
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (a *api) listFrameworks(r *http.Request, p *picture) (any, error) {
 			break
 		}
 	}
-	return l.page("frameworks"), nil
+	return l.page(), nil
 }
 
 func (p *picture) frameworkState(f *state.Framework) string {

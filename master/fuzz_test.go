@@ -14,17 +14,17 @@ import (
 // comes twice.
 func FuzzList(f *testing.F) {
 	f.Add("limit=3")
-	f.Add("limit=1&next=k05")
+	f.Add("limit=1&next=tasks.k05")
 	f.Add("next=%zz&limit=0")
-	f.Add("limit=2&next=\xff")
+	f.Add("limit=2&next=tasks.\xff")
 	const items = 12
 	f.Fuzz(func(t *testing.T, query string) {
 		r := httptest.NewRequest("GET", "/v1/tasks", nil)
 		r.URL.RawQuery = query
-		start := r.URL.Query().Get("next")
+		start := strings.TrimPrefix(r.URL.Query().Get("next"), "tasks.")
 		var got []string
 		for pages := 0; ; pages++ {
-			l, err := newLister(r)
+			l, err := newLister(r, "tasks")
 			if err != nil {
 				return
 			}
@@ -43,7 +43,7 @@ func FuzzList(f *testing.F) {
 			for _, item := range l.items {
 				got = append(got, item.(string))
 			}
-			page := l.page("tasks").(map[string]any)
+			page := l.page().(map[string]any)
 			next, more := page["next"].(string)
 			if !more {
 				break

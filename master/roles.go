@@ -31,7 +31,7 @@ func showKinds(amounts map[string]int64) map[string]json.Number {
 }
 
 func (a *api) listRoles(r *http.Request, p *picture) (any, error) {
-	l, err := newLister(r)
+	l, err := newLister(r, "roles")
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (a *api) listRoles(r *http.Request, p *picture) (any, error) {
 			break
 		}
 	}
-	return l.page("roles"), nil
+	return l.page(), nil
 }
 
 // readSettings reads what is to be said of a role; the error names the field.

@@ -28,7 +28,7 @@ func (p *picture) showOffer(o *offers.Offer) any {
 }
 
 func (a *api) listOffers(r *http.Request, p *picture) (any, error) {
-	l, err := newLister(r)
+	l, err := newLister(r, "offers")
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (a *api) listOffers(r *http.Request, p *picture) (any, error) {
 			break
 		}
 	}
-	return l.page("offers"), nil
+	return l.page(), nil
 }
 
 // listRings has all of a kind on one page; ?resource= asks for one kind.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/match"
@@ -76,8 +77,11 @@ func (a *api) elsewhere(w http.ResponseWriter, r *http.Request, err error) error
 }
 
 // lister collects one page of a list: the items whose key comes after the
-// cursor, in the order they are given, up to the limit.
+// cursor, in the order they are given, up to the limit. A cursor is the name of
+// the list and the last key of the page before, so that what is none is refused
+// instead of taken for a place in the list.
 type lister struct {
+	name    string
 	after   string
 	limit   int
 	items   []any
@@ -85,8 +89,16 @@ type lister struct {
 	hasNext bool
 }
 
-func newLister(r *http.Request) (*lister, error) {
-	l := &lister{after: r.URL.Query().Get("next"), limit: shown.DefaultLimit, items: []any{}}
+// cursorSign stands between a list's name and a key.
+const cursorSign = "."
+
+func newLister(r *http.Request, name string) (*lister, error) {
+	l := &lister{name: name, limit: shown.DefaultLimit, items: []any{}}
+	if next := r.URL.Query().Get("next"); next != "" {
+		if l.after, _ = strings.CutPrefix(next, name+cursorSign); l.after == "" || l.after == next {
+			return nil, offers.Errorf(offers.BadMessage, "next is %.60q: that is not what a page of %s gave; without it comes the first one", next, name)
+		}
+	}
 	if text := r.URL.Query().Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > shown.MaxLimit {
@@ -111,11 +123,11 @@ func (l *lister) add(key string, show func() any) bool {
 	return true
 }
 
-// page returns the answer, wrapped under name.
-func (l *lister) page(name string) any {
-	out := map[string]any{name: l.items}
+// page returns the answer, wrapped under the list's name.
+func (l *lister) page() any {
+	out := map[string]any{l.name: l.items}
 	if l.hasNext {
-		out["next"] = l.last
+		out["next"] = l.name + cursorSign + l.last
 	}
 	return out
 }

@@ -51,7 +51,7 @@ func (p *picture) taskStatus(t *state.Task) offers.Status {
 }
 
 func (a *api) listTasks(r *http.Request, p *picture) (any, error) {
-	l, err := newLister(r)
+	l, err := newLister(r, "tasks")
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (a *api) listTasks(r *http.Request, p *picture) (any, error) {
 			break
 		}
 	}
-	return l.page("tasks"), nil
+	return l.page(), nil
 }
 
 // tasksOf yields the tasks of the framework of that id or name, all for "", from

@@ -44,7 +44,7 @@ func TestPagesOfTasksAddUp(t *testing.T) {
 			t.Errorf("%q: page by page %v, want %v", query, got, want)
 		}
 	}
-	if got, _ := read("framework=" + batch + "&next=zzz"); len(got) != 0 {
+	if got, _ := read("framework=" + batch + "&next=tasks.zzz"); len(got) != 0 {
 		t.Errorf("after the last of a framework come %v", got)
 	}
 }
