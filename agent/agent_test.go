@@ -63,7 +63,8 @@ type link struct {
 	t testing.TB
 	*wire.Conn
 	messages chan wire.Message
-	saved    []wire.TaskStatus // statuses that came with one that was awaited
+	saved    []wire.TaskStatus       // statuses that came with one that was awaited
+	taken    map[wire.StatusRef]bool // what status has returned
 }
 
 func newMaster(t testing.TB) *master {
@@ -74,7 +75,7 @@ func newMaster(t testing.TB) *master {
 			t.Error(err)
 			return
 		}
-		l := &link{t: t, Conn: conn, messages: make(chan wire.Message, 1000)}
+		l := &link{t: t, Conn: conn, messages: make(chan wire.Message, 1000), taken: map[wire.StatusRef]bool{}}
 		m.links <- l
 		defer close(l.messages)
 		for {
@@ -151,17 +152,28 @@ func (l *link) send(m wire.Message) error {
 	return l.Send(frame)
 }
 
-// status returns the next status of a task and acknowledges it.
+// status returns the next status of a task and acknowledges it. It passes over
+// what it has returned: a launch of a task that is known, or an acknowledgement
+// that takes long, lets an agent say it again.
 func (l *link) status(task offers.TaskID) wire.TaskStatus {
 	l.t.Helper()
-	s := l.peek(task)
-	l.acknowledge(s)
-	return s
+	for {
+		s := l.peek(task)
+		l.acknowledge(s)
+		if ref := refOf(s); !l.taken[ref] {
+			l.taken[ref] = true
+			return s
+		}
+	}
 }
 
 func (l *link) acknowledge(s wire.TaskStatus) {
 	l.t.Helper()
-	l.say(&wire.AcknowledgeStatus{Acknowledged: []wire.StatusRef{{TaskRef: offers.TaskRef{Framework: s.Framework, Task: s.Task}, UpdateID: s.UpdateID}}})
+	l.say(&wire.AcknowledgeStatus{Acknowledged: []wire.StatusRef{refOf(s)}})
+}
+
+func refOf(s wire.TaskStatus) wire.StatusRef {
+	return wire.StatusRef{TaskRef: offers.TaskRef{Framework: s.Framework, Task: s.Task}, UpdateID: s.UpdateID}
 }
 
 func (l *link) peek(task offers.TaskID) wire.TaskStatus {
