@@ -97,7 +97,7 @@ const jobEvents = 10
 func drawJob(ctx context.Context, cl *client, p *page, d *jobDetail) {
 	why := ""
 	if d.Demanded > 0 {
-		why = fmt.Sprintf("%s for room: %s", waits(d.Demanded), cl.whyJobWaits(ctx, d))
+		why = cl.waitsForRoom(ctx, d)
 	}
 	p.fields("name", d.Name, "type", string(d.Type), "state", string(d.State), "instances", jobCounts(&d.View), "", why,
 		"run", fmt.Sprint(d.Run), "version", fmt.Sprint(d.Version), "next", due(d.Next), "began", moment(p.now, d.Created), "ended", moment(p.now, d.Ended))

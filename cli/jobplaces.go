@@ -19,7 +19,12 @@ func drawPlaces(ctx context.Context, cl *client, p *page, have *jobDetail, j *sp
 	for _, w := range parts(j) {
 		n := toPlace(have, j, w)
 		if n == 0 {
-			p.printf("\nnothing of it would be launched now\n")
+			p.printf("\nnothing of it would be launched now")
+			if have.Demanded > 0 && have.Step == w.step {
+				placed = false
+				p.printf("; %s", cl.waitsForRoom(ctx, have))
+			}
+			p.printf("\n")
 			continue
 		}
 		e, err := cl.explainWish(ctx, role, w.Wish("plan", n))

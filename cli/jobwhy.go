@@ -2,7 +2,13 @@ package cli
 
 import (
 	"context"
+	"fmt"
 )
+
+// waitsForRoom says how many instances wait, of which there are some, and why.
+func (cl *client) waitsForRoom(ctx context.Context, d *jobDetail) string {
+	return fmt.Sprintf("%s for room: %s", waits(d.Demanded), cl.whyJobWaits(ctx, d))
+}
 
 // whyJobWaits says why no agent has room for an instance at the moment, or not
 // all of a gang have a place.
