@@ -39,9 +39,10 @@ type fake struct {
 	launched chan offers.TaskID // a launch each
 	asked    chan struct{}      // a look at the status each
 
-	mu     sync.Mutex
-	orders []string
-	pages  bool // lists come one item a page
+	mu      sync.Mutex
+	orders  []string
+	pages   bool // lists come one item a page
+	refused int  // logs of an agent that is away
 }
 
 func newFake(tb testing.TB, token string) *fake {
@@ -157,8 +158,18 @@ func (f *fake) explain(w http.ResponseWriter, r *http.Request) {
 }
 
 // logs writes a first half, breaks off where it is asked for all of it, and
-// goes on from an offset.
+// goes on from an offset. The agent of tasks called so is away for some seconds.
 func (f *fake) logs(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.PathValue("id"), "agent-away") {
+		f.mu.Lock()
+		f.refused++
+		away := f.refused < 60
+		f.mu.Unlock()
+		if away {
+			refuse(w, http.StatusBadGateway, "unavailable", "agent ag-0001 does not answer")
+			return
+		}
+	}
 	text := fmt.Sprintf("%s of %s, follow=%s\n", r.FormValue("stream"), r.PathValue("id"), r.FormValue("follow"))
 	offset := 0
 	_, _ = fmt.Sscan(r.FormValue("offset"), &offset)

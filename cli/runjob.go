@@ -23,7 +23,7 @@ const (
 	// attachedFor is that of one that somebody watches: long enough for a
 	// change of leader, short enough that a killed run leaves little behind.
 	attachedFor = 30 * time.Second
-	// waitNotice is when a run that got no room says why.
+	// waitNotice is when a run that got no room, or no output, says why.
 	waitNotice = 3 * time.Second
 	// killPatience is how long a run waits for its tasks to end after Ctrl-C.
 	killPatience = 15 * time.Second
@@ -42,6 +42,7 @@ type running struct {
 	seen      map[offers.TaskID]bool // whose output is followed; owned by RunBatch's caller
 	follows   context.Context        // of the followers
 	following sync.WaitGroup
+	cutOff    sync.Once // said that output can't be read
 }
 
 func (j *job) run(c *cli.Context) error {

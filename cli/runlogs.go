@@ -27,6 +27,11 @@ func (r *running) follow(id offers.TaskID, index int) {
 			stream: stream,
 			client: r.client.another(),
 			to:     w, mu: &r.out.mu, prefix: prefix,
+			broken: func(err error) {
+				r.cutOff.Do(func() {
+					r.out.say("the output of %s can't be read at the moment, which is tried again for a while: %v", id, err)
+				})
+			},
 		}
 		r.following.Go(func() {
 			if err := f.run(r.follows); err != nil && r.follows.Err() == nil {
@@ -48,7 +53,8 @@ type follower struct {
 	to     io.Writer
 	mu     *sync.Mutex // of the console
 	prefix string
-	once   bool // what there is; not what is still to come
+	once   bool        // what there is; not what is still to come
+	broken func(error) // called while nothing has come for waitNotice; nil: nobody asks
 	offset int64
 	line   []byte // the beginning of a line, with a prefix only
 }
@@ -56,7 +62,17 @@ type follower struct {
 // run copies until nothing more will come.
 func (f *follower) run(ctx context.Context) error {
 	defer f.end()
-	return api.Insist(ctx, f.stretch)
+	since := time.Now()
+	return api.Insist(ctx, func(ctx context.Context) (all, some bool, err error) {
+		all, some, err = f.stretch(ctx)
+		switch {
+		case some:
+			since = time.Now()
+		case err != nil && f.broken != nil && ctx.Err() == nil && time.Since(since) >= waitNotice:
+			f.broken(err)
+		}
+		return all, some, err
+	})
 }
 
 // stretch copies until the stream ends. All has come when it ends by itself,

@@ -74,7 +74,7 @@ func (a *api) sandbox(w http.ResponseWriter, r *http.Request, what string, query
 	}
 	ag := p.State.Agent(t.Agent)
 	if ag == nil || ag.State == offers.AgentGone || ag.Address == "" {
-		return offers.Errorf(offers.Unavailable, "task %s was on agent %s, which is gone with its files", t.Ref(), t.Agent)
+		return offers.Errorf(offers.UnknownAgent, "task %s was on agent %s, which is gone with its files", t.Ref(), t.Agent)
 	}
 	scheme := "http"
 	if ag.Secure {

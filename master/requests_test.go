@@ -361,6 +361,13 @@ func TestSandboxIsPassedOnFromTheAgent(t *testing.T) {
 	if status != 502 || !strings.Contains(text, "does not answer") {
 		t.Errorf("a dead agent: %d %s", status, text)
 	}
+	if _, err := s.command(t.Context(), state.Command{SetAgentState: &state.SetAgentState{ID: "a00001-c0de", State: offers.AgentGone, Time: dawn}}); err != nil {
+		t.Fatal(err)
+	}
+	status, _, text = s.ask("GET", "/v1/tasks/t2/logs", "", "Authorization", "Bearer secret")
+	if status != 404 || !strings.Contains(text, "gone with its files") {
+		t.Errorf("an agent that is gone for good: %d %s", status, text)
+	}
 }
 
 // Whatever an operator's body holds, it is refused or comes to settings that

@@ -61,10 +61,11 @@ var errSilent = errors.New("the master that sends it does not answer any more")
 
 // Stream asks for an answer that may take for ever, with pauses of any length.
 // A master that is stopped or cut off ends it: it is asked now and then whether
-// it lives. done ends and waits for that; it closes the body.
+// it lives. done ends and waits for that; it closes the body. Each master is asked
+// once: [Insist] goes on.
 func (cl *Client) Stream(ctx context.Context, path string) (resp *http.Response, done func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	resp, err = cl.Do(ctx, http.MethodGet, path, nil)
+	resp, err = cl.round(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		cancel(nil)
 		return nil, nil, err
