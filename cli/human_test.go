@@ -46,6 +46,30 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
+// TestNarrowTable: where not even cut columns fit the last ones are left out, and
+// the heading shows that there are more. What follows has the same ones.
+func TestNarrowTable(t *testing.T) {
+	heading := row{"ID", "NAME", "STATE", "TASKS", "SHARE", "DOMINANT", "+WIDE"}
+	first := []row{{"a-rather-long-id", "a-name", "connected", "12", "100.0%", "gpu.slice"}}
+	later := []row{{"b", "", "gone", "1000000", "1", "cpus"}}
+	for width := 1; width < 80; width++ {
+		p := &page{width: width}
+		table := longTable{page: p}
+		table.add(heading, first)
+		table.add(heading, later)
+		lines := strings.Split(strings.TrimSuffix(p.text.String(), "\n"), "\n")
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); n > max(width, minColumn+3) {
+				t.Errorf("a line of %d columns in %d: %q", n, width, line)
+			}
+		}
+		whole := strings.Contains(lines[0], "DOM")
+		if len(lines) != 3 || strings.HasSuffix(lines[0], " …") == whole || whole != (width >= 45) {
+			t.Errorf("in %d columns:\n%s", width, &p.text)
+		}
+	}
+}
+
 func TestWhyNoRoom(t *testing.T) {
 	for trail, want := range map[string]string{
 		`{"agents": 0}`: "no agent is known; see ringmaster agents",

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -64,28 +65,36 @@ func (p *page) full() bool {
 // row is one line of a table.
 type row []string
 
-// minColumn is how far a column is cut at most to make a table fit.
+// minColumn is how far a column is cut at most to make a table fit; where that is
+// not enough the last columns are left out.
 const minColumn = 6
+
+// more stands in the heading for columns that are left out.
+const more = "…"
 
 // table writes rows under a heading. A heading that starts with "+" is a
 // column of -o wide.
 func (p *page) table(heading row, rows []row) {
-	lines, widths := p.lay(heading, rows)
+	lines, widths := p.lay(p.columns(heading, rows), heading, rows)
 	for n, line := range lines {
 		p.line(line, widths, n == 0)
 	}
 }
 
-// longTable is a table whose rows come by and by. The first ones say how wide
-// the columns are; without a terminal to fit they may grow.
+// longTable is a table whose rows come by and by. The first ones say which
+// columns are shown and how wide they are; without a terminal to fit they may grow.
 type longTable struct {
-	page   *page
-	widths []int // nil before the first rows
+	page    *page
+	columns []int // nil before the first rows, as widths
+	widths  []int
 }
 
 func (t *longTable) add(heading row, rows []row) {
-	lines, widths := t.page.lay(heading, rows)
 	begun := t.widths != nil
+	if !begun {
+		t.columns = t.page.columns(heading, rows)
+	}
+	lines, widths := t.page.lay(t.columns, heading, rows)
 	if !begun {
 		t.widths = widths
 	}
@@ -101,23 +110,58 @@ func (t *longTable) add(heading row, rows []row) {
 	}
 }
 
-// lay returns the lines of a table, the heading in front, without the columns
-// that are not shown, and how wide the columns are.
-func (p *page) lay(heading row, rows []row) (lines []row, widths []int) {
-	shown := make([]int, 0, len(heading))
+// columns returns which columns of a table are shown, with leftOut behind them
+// where some don't fit.
+func (p *page) columns(heading row, rows []row) []int {
+	var shown []int
 	for i, h := range heading {
 		if !strings.HasPrefix(h, "+") || p.wide {
 			shown = append(shown, i)
 		}
 	}
+	if p.width == 0 {
+		return shown
+	}
+	least := make([]int, len(shown)) // how wide each is when it is cut, and what is between
+	total := -2
+	for j, i := range shown {
+		widest := utf8.RuneCountInString(strings.TrimPrefix(heading[i], "+"))
+		for _, r := range rows {
+			widest = max(widest, utf8.RuneCountInString(cell(r, i)))
+		}
+		least[j] = min(widest, minColumn) + 2
+		total += least[j]
+	}
+	if total <= p.width {
+		return shown
+	}
+	total += utf8.RuneCountInString(more) + 2
+	n := len(shown)
+	for ; n > 1 && total > p.width; n-- {
+		total -= least[n-1]
+	}
+	return append(shown[:n], leftOut)
+}
+
+// leftOut is no column's number.
+const leftOut = -1
+
+// lay returns the lines of a table, the heading in front, and how wide the
+// columns are that are shown.
+func (p *page) lay(shown []int, heading row, rows []row) (lines []row, widths []int) {
 	lines = make([]row, 0, len(rows)+1)
 	cells := make([]string, len(shown)*(len(rows)+1)) // of all lines
 	for n, r := range append([]row{heading}, rows...) {
 		line := row(cells[n*len(shown):][:len(shown)])
 		for j, i := range shown {
-			line[j] = strings.TrimPrefix(cell(r, i), "+")
-			if n > 0 && line[j] == "" {
-				line[j] = "-"
+			switch {
+			case i == leftOut && n == 0:
+				line[j] = more
+			case i == leftOut:
+			case n == 0:
+				line[j] = strings.TrimPrefix(cell(r, i), "+")
+			default:
+				line[j] = cmp.Or(cell(r, i), "-")
 			}
 		}
 		lines = append(lines, line)

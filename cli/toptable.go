@@ -61,7 +61,7 @@ func (s *stand) arrange(t topTable, p *page) arrangement {
 	for i, r := range rows {
 		out.keys[i] = t.key(r)
 	}
-	lines, widths := p.lay(heading, rows)
+	lines, widths := p.lay(p.columns(heading, rows), heading, rows)
 	out.head, out.lines, out.widths = lines[0], lines[1:], widths
 	if i := slices.Index(out.keys, s.chosen); i >= 0 {
 		s.at = i
