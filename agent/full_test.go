@@ -3,6 +3,7 @@ package agent_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,11 +14,11 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-// TestFullDisk lets the file system of the checkpoint fill up: the agent ends
-// with one sentence, and what it could not write down was not started.
-func TestFullDisk(t *testing.T) {
+// smallDisk returns the folder of a file system of its own, of that size.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1500k"); err != nil {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Skipf("a small file system can't be mounted (root is needed): %v", err)
 	}
 	t.Cleanup(func() {
@@ -25,6 +26,42 @@ func TestFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return dir
+}
+
+// TestNearlyFullDiskIsMeasured: it is for alerts, before tasks fail for it.
+func TestNearlyFullDiskIsMeasured(t *testing.T) {
+	dir := smallDisk(t, "16m")
+	m := newMaster(t)
+	h := run(t, config(t, dir, m))
+	m.welcome("a1", 1)
+	holds := func(want float64, when string) {
+		t.Helper()
+		_, values := scrape(t, h)
+		if got, told := values["ringmaster_agent_disk_nearly_full"]; !told || got != want {
+			t.Errorf("%s it is %v (told: %t), want %v", when, got, told, want)
+		}
+	}
+	holds(0, "of an empty disk")
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, int64(st.Bavail-st.Blocks/50)*st.Bsize), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	holds(1, "with a fiftieth free")
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	holds(0, "with room again")
+}
+
+// TestFullDisk lets the file system of the checkpoint fill up: the agent ends
+// with one sentence, and what it could not write down was not started.
+func TestFullDisk(t *testing.T) {
+	dir := smallDisk(t, "1500k")
 	logs := t.TempDir()
 	m := newMaster(t)
 	h := run(t, config(t, dir, m))

@@ -47,7 +47,7 @@ func newMeters(list *meter.List) *meters {
 type exporter struct {
 	agent *Agent
 
-	connected, tasks, capacity, used, well, spans *prometheus.Desc
+	connected, tasks, capacity, used, well, full, spans *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*exporter)(nil)
@@ -63,6 +63,7 @@ func newExporter(a *Agent, list *meter.List) *exporter {
 		capacity:  gauge("agent_device_memory_bytes", "Memory of a device that can be given to tasks.", "class", "device"),
 		used:      gauge("agent_device_used_bytes", "Memory of a device that tasks were given.", "class", "device"),
 		well:      gauge("agent_device_well", "1 while a device can be used.", "class", "device"),
+		full:      gauge("agent_disk_nearly_full", "1 while less than a twentieth of the disk of data_dir, and less than 5 GiB, is free; what ended tasks left goes then."),
 		spans:     list.Desc(meter.Counter, "agent_spans_total", "Spans of traces by what became of them: delivered to the collector, failed there, dropped because too many waited.", "outcome"),
 	}
 }
@@ -79,13 +80,13 @@ func Metrics() []meter.Metric {
 
 // Describe implements [prometheus.Collector].
 func (e *exporter) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{e.connected, e.tasks, e.capacity, e.used, e.well, e.spans} {
+	for _, d := range []*prometheus.Desc{e.connected, e.tasks, e.capacity, e.used, e.well, e.full, e.spans} {
 		out <- d
 	}
 }
 
 // Collect implements [prometheus.Collector]. Of an agent whose loop does not
-// answer it tells only that it is not connected.
+// answer it tells only that it is not connected, and of its disk.
 func (e *exporter) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
@@ -96,6 +97,7 @@ func (e *exporter) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(e.spans, prometheus.CounterValue, float64(n), outcome)
 		}
 	}
+	gauge(e.full, number(e.agent.sandboxes.Pressed()))
 	v, ok := e.agent.view()
 	gauge(e.connected, number(ok && v.connected))
 	for state, n := range v.states {
