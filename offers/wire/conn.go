@@ -54,7 +54,7 @@ type Options struct {
 	Message int64         // bytes of one message that is received; 0 means MaxMessage
 	Queue   int           // frames that may wait to be sent; 0 means 262,144
 	Bytes   int           // of the frames that may wait to be sent; 0 means 32 MiB
-	Ping    time.Duration // how often a websocket ping is sent, unless the other end was heard just before; 0 means 5 s, or a third of Silence
+	Ping    time.Duration // after so long without a frame, ping or pong one is asked for by a ping; 0 means 5 s, or a third of Silence
 	Silence time.Duration // after so long without a frame or pong Receive fails; 0 means 30 s
 	Binary  bool          // what is sent is no text
 	Compact bool          // messages are written in [Binary] form if the other end would have it so, too
@@ -86,9 +86,20 @@ func (o Options) filled() Options {
 	return o
 }
 
-// justHeard is how long ago the other end may have been heard for a ping to wait
-// for the next time, which leaves it a third of Silence to answer.
-func (o *Options) justHeard() time.Duration { return min(o.Ping*3/4, o.Silence*2/3-o.Ping) }
+// pingSlot is the time into which pings are gathered: those of all connections
+// of the hosts whose clocks agree go out at its multiples, so that a leader with
+// very many agents is woken for some of them at once and not for each.
+const pingSlot = 20 * time.Millisecond
+
+// tillPing returns how long to wait before an end that has been quiet for so long
+// is asked, or asked again.
+func (o *Options) tillPing(now time.Time, quiet time.Duration) time.Duration {
+	left := o.Ping - quiet
+	if left <= 0 {
+		left = o.Ping
+	}
+	return now.Add(left + pingSlot).Truncate(pingSlot).Sub(now)
+}
 
 const (
 	handshakeTimeout = 10 * time.Second
@@ -339,12 +350,14 @@ func (c *Conn) End(reason string) {
 func (c *Conn) write() {
 	defer close(c.ended)
 	defer c.ws.Close()
-	ping := time.NewTicker(c.opts.Ping)
+	ping := time.NewTimer(c.opts.tillPing(time.Now(), 0))
 	defer ping.Stop()
 	for {
 		select {
 		case <-ping.C:
-			if c.quiet() < c.opts.justHeard() { // it lives; whether we do it asks itself
+			quiet := c.quiet()
+			ping.Reset(c.opts.tillPing(time.Now(), quiet))
+			if quiet < c.opts.Ping { // it lives; whether we do it asks itself
 				continue
 			}
 			if c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) != nil {

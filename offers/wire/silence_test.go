@@ -159,6 +159,37 @@ func TestPingsAreCounted(t *testing.T) {
 	}
 }
 
+// TestPingsGoOutTogether: who waits for the pings of many is woken for those of
+// one moment at once. Each end is asked when it has been quiet for Ping, and no
+// later than it takes until the next such moment.
+func TestPingsGoOutTogether(t *testing.T) {
+	const every = 5 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		for n := range 5 {
+			time.Sleep(3 * time.Millisecond)
+			c, ws := inMemory(t, Options{Ping: every, Silence: 12 * time.Second})
+			last := time.Now()
+			ws.SetPingHandler(func(string) error {
+				since := time.Since(last)
+				if at := time.Since(begin); at%pingSlot != 0 || since < every-c.opts.Silence/heardParts || since > every+pingSlot {
+					t.Errorf("connection %d asks at %v, after %v; want a multiple of %v, after %v", n, at, since, pingSlot, every)
+				}
+				last = time.Now()
+				return ws.WriteControl(websocket.PongMessage, nil, time.Now().Add(time.Second))
+			})
+			go read(ws)
+			go func() {
+				if _, err := c.Receive(); err == nil {
+					t.Error("it received what nobody sent")
+				}
+			}()
+			defer c.Close("done")
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 // TestFramesAreHeard by the other end of a link in memory.
 func TestFramesAreHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
