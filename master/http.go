@@ -146,7 +146,7 @@ func (a *api) build() {
 		"POST /v1/snapshot":              {action: door.Operate, body: maxSnapshot, serve: a.restoreSnapshot},
 
 		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, wire.Options{Silence: longestSilence, Compact: true}, a.framework)},
-		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, wire.Options{Silence: a.silence, Ping: a.silence / 3, Compact: true}, a.agent)},
+		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, wire.Options{Silence: a.silence, Ping: a.silence / 2, Compact: true}, a.agent)},
 		"GET " + wire.PrematchPath:  {action: door.Peer, serve: a.prematch},
 	} {
 		if d := shown.RouteOf(pattern); d != nil && strings.HasPrefix(d.Path, "/v1/") && d.Upgrades == "" {

@@ -27,9 +27,10 @@ const (
 	longestPatience = 10 * time.Second // a handshake may take no more
 	// masterSilence is after how long without a sign of life the leader is
 	// left, for one that was stopped or cut off. Its answers to pings are most of
-	// what idle agents hear, and they are most of what an idle leader has to do.
+	// what idle agents hear, and they are most of what an idle leader has to do:
+	// after masterPing it is asked, and has the rest of masterSilence to answer.
 	masterSilence = 15 * time.Second
-	masterPing    = 7 * time.Second
+	masterPing    = 10 * time.Second
 )
 
 // Seeker knows the masters of one agent. All fields are needed but the last.
