@@ -6,8 +6,7 @@ import "sync"
 // a burst of many small frames is no slow reader, and a few large ones that
 // nobody reads must not fill the memory. Safe for concurrent use.
 type backlog struct {
-	maxFrames, maxBytes int           // static
-	wake                chan struct{} // holds a token when frames came
+	maxFrames, maxBytes int // static
 
 	mu     sync.Mutex
 	frames [][]byte // those before head have been popped
@@ -16,30 +15,27 @@ type backlog struct {
 }
 
 func newBacklog(o Options) *backlog {
-	return &backlog{maxFrames: o.Queue, maxBytes: o.Bytes, wake: make(chan struct{}, 1)}
+	return &backlog{maxFrames: o.Queue, maxBytes: o.Bytes}
 }
 
 // push reports whether there was room. One frame alone always finds room.
 func (b *backlog) push(frame []byte) bool {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	waiting := len(b.frames) - b.head
 	if waiting >= b.maxFrames || waiting > 0 && b.bytes+len(frame) > b.maxBytes {
-		b.mu.Unlock()
 		return false
 	}
 	b.frames = append(b.frames, frame)
 	b.bytes += len(frame)
-	b.mu.Unlock()
-	b.again()
 	return true
 }
 
-// again leaves a token for whoever pops.
-func (b *backlog) again() {
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
+// waits reports whether there is a frame.
+func (b *backlog) waits() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.head < len(b.frames)
 }
 
 // pop returns the eldest frame, if there is one.

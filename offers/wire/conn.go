@@ -108,9 +108,9 @@ const (
 	lingerTimeout    = 100 * time.Millisecond // for the other end to read why
 )
 
-// Conn is a websocket connection: whoever calls Receive reads, one goroutine
-// writes. What waits to be sent is bounded by Options.Queue and Options.Bytes;
-// a peer that lets it fill is cut off.
+// Conn is a websocket connection: whoever calls Receive reads, and one goroutine
+// writes while there is something to write. What waits to be sent is bounded by
+// Options.Queue and Options.Bytes; a peer that lets it fill is cut off.
 type Conn struct {
 	ws    *websocket.Conn
 	below *cork // of ws, handled by the writer
@@ -120,6 +120,10 @@ type Conn struct {
 	last  atomic.Int64 // when the other end was heard, in nanoseconds of the clock since born
 	born  time.Time
 	gone  atomic.Bool // nothing more is to be heard
+
+	writes atomic.Bool // the writer runs, or has run for the last time
+	asks   atomic.Bool // it is to send a ping
+	pings  *time.Timer // calls ask
 
 	closing sync.Once
 	reason  string
@@ -243,7 +247,8 @@ func newConn(ws *websocket.Conn, below *cork, protocol string, opts Options) *Co
 	ws.SetPongHandler(func(string) error { c.heard(); return nil })
 	answer := ws.PingHandler()
 	ws.SetPingHandler(func(data string) error { c.heard(); return answer(data) })
-	go c.write()
+	c.pings = time.AfterFunc(time.Hour, c.ask) // which Reset says exactly
+	c.pings.Reset(c.opts.tillPing(time.Now(), 0))
 	return c
 }
 
@@ -274,16 +279,15 @@ func (c *Conn) Form() Form { return c.form }
 
 // Send implements [Link].
 func (c *Conn) Send(frame []byte) error {
-	select {
-	case <-c.stop:
+	if c.stopped() {
 		return ErrClosed
-	default:
 	}
 	if !c.out.push(frame) {
 		c.End("too slow a reader")
 		_ = c.ws.UnderlyingConn().Close()
 		return ErrSlow
 	}
+	c.rouse()
 	return nil
 }
 
@@ -343,37 +347,71 @@ func (c *Conn) End(reason string) {
 	c.closing.Do(func() {
 		c.reason = reason
 		close(c.stop)
+		c.rouse()
 	})
 }
 
-// write owns all writing, including pings and the close frame.
+// ask has the other end pinged if it is quiet.
+func (c *Conn) ask() {
+	if c.stopped() {
+		return
+	}
+	quiet := c.quiet()
+	c.pings.Reset(c.opts.tillPing(time.Now(), quiet))
+	if quiet >= c.opts.Ping { // it is not known to live; whether we do it asks itself
+		c.asks.Store(true)
+		c.rouse()
+	}
+}
+
+func (c *Conn) stopped() bool {
+	select {
+	case <-c.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// rouse starts the writer unless it runs. Whoever has something for it puts that
+// there before.
+func (c *Conn) rouse() {
+	if !c.writes.Swap(true) {
+		go c.write()
+	}
+}
+
+// write owns all writing, including pings and the close frame. It returns when
+// there is nothing left to write, since most connections are idle. What it was
+// started for it begins with: that has writeTimeout, though End was called since.
 func (c *Conn) write() {
-	defer close(c.ended)
-	defer c.ws.Close()
-	ping := time.NewTimer(c.opts.tillPing(time.Now(), 0))
-	defer ping.Stop()
-	for {
-		select {
-		case <-ping.C:
-			quiet := c.quiet()
-			ping.Reset(c.opts.tillPing(time.Now(), quiet))
-			if quiet < c.opts.Ping { // it lives; whether we do it asks itself
-				continue
-			}
-			if c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) != nil {
-				c.broke()
-				return
-			}
-		case <-c.stop:
-			c.finish()
+	for good := c.putAll(); ; {
+		switch {
+		case !good:
+			c.broke()
 			return
-		case <-c.out.wake:
-			if !c.putAll() {
-				c.broke()
+		case c.stopped():
+			c.finish()
+			c.over()
+			return
+		case c.asks.Swap(false):
+			good = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) == nil
+		case c.out.waits():
+			good = c.putAll()
+		default:
+			c.writes.Store(false)
+			if !(c.stopped() || c.asks.Load() || c.out.waits()) || c.writes.Swap(true) {
 				return
 			}
 		}
 	}
+}
+
+// over ends the connection; the writer runs no more.
+func (c *Conn) over() {
+	c.pings.Stop()
+	c.ws.Close()
+	close(c.ended)
 }
 
 // broke ends a connection that takes nothing more, after the reader has read
@@ -386,6 +424,7 @@ func (c *Conn) broke() {
 	case <-patience.C:
 	}
 	c.End("the connection broke")
+	c.over()
 }
 
 // turn is how many frames are written before the writer looks for what else
@@ -410,7 +449,6 @@ func (c *Conn) putAll() bool {
 	good := c.put(frame, deadline)
 	for n := 1; good && more; n++ {
 		if good = c.put(next, deadline); n == turn {
-			c.out.again()
 			break
 		}
 		next, more = c.out.pop()
@@ -438,7 +476,6 @@ func (c *Conn) putJoined(frame, next []byte, deadline time.Time) bool {
 	good := add(frame) && add(next)
 	for n, more := 2, true; good; n++ {
 		if n == turn {
-			c.out.again()
 			break
 		}
 		if next, more = c.out.pop(); !more {

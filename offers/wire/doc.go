@@ -9,8 +9,8 @@
 // [Binary] form, which takes a fraction of the time and has many of them share a
 // frame: whoever connects names both subprotocols, and the other end takes the
 // binary one only if it has the very same ([BinaryProtocol]). The package is the only importer of the websocket
-// library and owns two goroutines for each connection, which [Conn.Close]
-// waits for.
+// library and owns one goroutine for each connection while that writes, which
+// [Conn.Close] waits for.
 //
 // Somebody who runs a command beside a task talks to the task's agent
 // ([ExecProtocol]); masters pass that on unread.

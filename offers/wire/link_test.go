@@ -98,6 +98,17 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestNobodyWritesWithoutAReason: a connection that is idle, as most are, has no
+// writer, and what is sent then is written all the same.
+func TestNobodyWritesWithoutAReason(t *testing.T) {
+	a, b := connect(t, wire.Options{})
+	for n := range 3 {
+		noWriters(t)
+		mustSend(t, a, fmt.Sprint(n))
+		wantFrame(t, b, fmt.Sprint(n))
+	}
+}
+
 func mustSend(t testing.TB, l wire.Link, frame string) {
 	t.Helper()
 	if err := l.Send([]byte(frame)); err != nil {

@@ -9,10 +9,16 @@ import (
 // pipeEnd is one end of an in-memory link with the contract of [Conn].
 type pipeEnd struct {
 	shared *pipeState
-	in     *backlog
-	out    *backlog
+	in     *mailbox
+	out    *mailbox
 	form   Form
 	heard  atomic.Pointer[time.Time] // when the last frame was received, or the link began
+}
+
+// mailbox is what waits for the one who receives it.
+type mailbox struct {
+	*backlog
+	wake chan struct{} // holds a token when frames came
 }
 
 type pipeState struct {
@@ -26,7 +32,7 @@ var _ Link = (*pipeEnd)(nil)
 // Frames that were sent before the end are still received.
 func Pipe(opts Options) (Link, Link) {
 	opts = opts.filled()
-	a, b := newBacklog(opts), newBacklog(opts)
+	a, b := newMailbox(opts), newMailbox(opts)
 	s := &pipeState{closed: make(chan struct{})}
 	form := JSON
 	if opts.Compact {
@@ -38,6 +44,8 @@ func Pipe(opts Options) (Link, Link) {
 	far.heard.Store(&now)
 	return near, far
 }
+
+func newMailbox(o Options) *mailbox { return &mailbox{newBacklog(o), make(chan struct{}, 1)} }
 
 // Form implements [Link].
 func (p *pipeEnd) Form() Form { return p.form }
@@ -52,6 +60,10 @@ func (p *pipeEnd) Send(frame []byte) error {
 	if !p.out.push(frame) {
 		p.Close("too slow a reader")
 		return ErrSlow
+	}
+	select {
+	case p.out.wake <- struct{}{}:
+	default:
 	}
 	return nil
 }
