@@ -138,7 +138,6 @@ var _ Link = (*Conn)(nil)
 func Upgrade(w http.ResponseWriter, r *http.Request, protocol string, opts Options) (*Conn, error) {
 	up := websocket.Upgrader{
 		HandshakeTimeout: handshakeTimeout,
-		ReadBufferSize:   4096,
 		WriteBufferSize:  4096,
 		WriteBufferPool:  &writeBuffers,
 		Subprotocols:     spoken(protocol, opts),
