@@ -381,15 +381,19 @@ func (c *Conn) rouse() {
 }
 
 // write owns all writing, including pings and the close frame. It returns when
-// there is nothing left to write, since most connections are idle. What it was
-// started for it begins with: that has writeTimeout, though End was called since.
+// there is nothing left to write, since most connections are idle. What End finds
+// has writeTimeout like all else, a turn of it at least.
 func (c *Conn) write() {
-	for good := c.putAll(); ; {
+	for good := true; ; {
+		stopped := c.stopped()
+		if stopped {
+			good = good && c.putAll()
+		}
 		switch {
 		case !good:
 			c.broke()
 			return
-		case c.stopped():
+		case stopped:
 			c.finish()
 			c.over()
 			return
