@@ -14,9 +14,13 @@ import (
 type Agent struct {
 	peer  *parcel
 	id    offers.AgentID // once registered
+	asked bool           // it wants to be, or is
 	ended bool
-	known map[offers.TaskRef]wire.AgentTask // what it listed when it registered, and was not told to forget
-	usage *wire.Usage                       // what it said with that of its devices
+
+	// What it said when it registered, until that is answered: its tasks but for
+	// those that it is told to forget, and the use of its devices.
+	known map[offers.TaskRef]wire.AgentTask
+	usage *wire.Usage
 
 	// Launches with devices that were sent, and not yet said to be handled;
 	// handled counts those before them.
@@ -52,7 +56,7 @@ func (c *Core) HandleAgent(s *Agent, msg wire.Message, request string) {
 
 // register enters the agent.
 func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
-	if s.known != nil {
+	if s.asked {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "this connection is registered already"), request)
 		return
 	}
@@ -69,14 +73,14 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 		refuse(s.peer, err, request)
 		return
 	}
-	s.usage = m.Usage
+	s.asked, s.usage = true, m.Usage
 	s.known = make(map[offers.TaskRef]wire.AgentTask, len(m.Tasks))
 	for _, t := range m.Tasks {
 		s.known[t.TaskRef] = t
 	}
 	c.Commit(state.Command{RegisterAgent: &state.RegisterAgent{Agent: m.Agent, Time: c.wall(), Have: m.Have, Next: m.Next, Doubt: m.Doubt}}, func(r state.Result) {
 		if r.Err != nil {
-			s.known = nil
+			s.asked, s.known, s.usage = false, nil, nil
 			refuse(s.peer, r.Err, request)
 			return
 		}
@@ -148,6 +152,7 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 			c.deliverEnd(t)
 		}
 	}
+	s.known, s.usage = nil, nil
 }
 
 // forget takes out of what the agent listed all that is none of its present

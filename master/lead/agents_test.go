@@ -2,8 +2,10 @@ package lead_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/master/state"
@@ -294,4 +296,29 @@ func TestAgentThatLeavesWhileItRegisters(t *testing.T) {
 	}
 	l.wait(time.Minute)
 	l.wantState(h.self.ID, offers.AgentUnreachable)
+}
+
+// TestWhatAnAgentListsIsNotKept: with a million tasks it takes hundreds of
+// megabytes, and is of no use once the registration is answered.
+func TestWhatAnAgentListsIsNotKept(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1")
+	h.report(a.ref("t1"), offers.Running, "u1")
+	h.leave()
+	healthy := new(bool)
+	kept := weak.Make(healthy)
+	task := listed(a.ref("t1"), offers.Running)
+	task.Healthy = healthy
+	h = h.back(task)
+	task.Healthy = nil
+	runtime.GC()
+	if kept.Value() != nil {
+		t.Error("what it listed is still in memory")
+	}
+	h.say(&wire.RegisterAgent{Agent: h.self})
+	if m := heard[*wire.ErrorMessage](h.listener); len(m) != 1 || m[0].Code != offers.BadMessage {
+		t.Errorf("registering twice on one connection is answered with %v", m)
+	}
+	runtime.KeepAlive(l)
 }
