@@ -17,9 +17,11 @@ var pauses = [...]time.Duration{1 * time.Second, 2 * time.Second, 4 * time.Secon
 // second behind would be given more to do for it, and never come up again.
 const patience = time.Second
 
-// burst is how many updates that a framework has yet to come to are sent again
-// within its patience. One that is silent for a while, or that is not heard
-// because the leader itself was held up, is not buried under all that waits.
+// burst is how many updates are sent again to a framework within its patience,
+// and beyond them one for each that it acknowledges. So one that is silent for a
+// while, or that is not heard because the leader itself was held up, is not buried
+// under all that waits. Nor is one that acknowledges at once what it knows already
+// and later what it has yet to come to, which looks passed over then.
 const burst = 100
 
 // flow is what is under way to one framework. A connection keeps order, so what
@@ -36,7 +38,10 @@ type flow struct {
 	under     [len(pauses)]line          // way, by how often it was sent; each in the order of time and number
 	sent      uint64                     // so far
 	seen      uint64                     // all that was sent up to here has reached the framework
-	paused    time.Time                  // when it acknowledged something last, or was sent a burst
+	moved     time.Time                  // when it acknowledged something last
+	left      int                        // of a burst
+	filled    time.Time                  // when the burst began
+	rest      time.Duration              // after which the next one may
 	due       time.Time                  // when something is to be sent again
 	at        int                        // in the heap, -1 where nothing is
 }
@@ -51,7 +56,7 @@ type sending struct {
 }
 
 func newFlow(id offers.FrameworkID) *flow {
-	return &flow{framework: id, outboxes: map[offers.TaskRef]*outbox{}, at: -1}
+	return &flow{framework: id, outboxes: map[offers.TaskRef]*outbox{}, left: burst, rest: patience, at: -1}
 }
 
 // send notes that the head of b goes out.
@@ -71,7 +76,8 @@ func (f *flow) send(b *outbox, now time.Time) {
 // acknowledged notes that the framework has seen the head of b. Which of its
 // sendings it answers is not known, so that only the first counts.
 func (f *flow) acknowledged(b *outbox, now time.Time) {
-	f.paused, f.seen = now, max(f.seen, b.first)
+	f.moved, f.seen = now, max(f.seen, b.first)
+	f.left, f.rest = min(f.left+1, burst), patience
 }
 
 // earliest returns when something is to be sent again, zero for never.
@@ -90,30 +96,41 @@ func (f *flow) ready(l *line) (at time.Time, ok bool) {
 		return at, false
 	}
 	first := (*l)[0]
-	if until := f.paused.Add(patience); first.number > f.seen && until.After(first.due) {
-		return until, true
+	at = first.due
+	if until := f.moved.Add(patience); first.number > f.seen && until.After(at) {
+		at = until
 	}
-	return first.due, true
+	if until := f.filled.Add(f.rest); f.left == 0 && until.After(at) {
+		at = until
+	}
+	return at, true
 }
 
 // take appends what is to be sent again; nothing of it is under way then.
 func (f *flow) take(out []*outbox, now time.Time) []*outbox {
-	unseen := 0
+	f.fill(now)
 	for i := range f.under {
 		l := &f.under[i]
 		for at, ok := f.ready(l); ok && !at.After(now); at, ok = f.ready(l) {
-			first := (*l)[0]
-			first.outbox.last = 0
-			out = append(out, first.outbox)
-			if first.number <= f.seen {
-				continue
-			}
-			if unseen++; unseen == burst {
-				f.paused = now
-			}
+			b := (*l)[0].outbox
+			b.last = 0
+			out = append(out, b)
+			f.left--
 		}
 	}
 	return out
+}
+
+// fill begins a burst if the last one is over. Each that was answered by nothing
+// doubles the time until the next.
+func (f *flow) fill(now time.Time) {
+	if now.Before(f.filled.Add(f.rest)) {
+		return
+	}
+	if f.left == 0 && f.moved.Before(f.filled) {
+		f.rest = min(2*f.rest, pauses[len(pauses)-1])
+	}
+	f.left, f.filled = burst, now
 }
 
 // trim drops what is over from the front.

@@ -68,15 +68,46 @@ func TestWhatIsPassedOverIsSentAgain(t *testing.T) {
 func TestASilentFrameworkIsNotBuried(t *testing.T) {
 	const tasks = 5 * burst
 	d, _, now := crowd(tasks)
+	bursts := 0
 	for second := 1; second <= 60; second++ {
 		now = now.Add(patience)
-		if n := again(d, now); n > burst {
+		n := again(d, now)
+		if n > burst {
 			t.Fatalf("%d updates are sent again in second %d; want %d at most", n, second, burst)
 		}
+		if n > 0 {
+			bursts++
+		}
+	}
+	if bursts > 7 {
+		t.Errorf("%d bursts in a minute; each is to come after twice the time of the one before", bursts)
 	}
 	for ref, b := range d.outboxes {
 		if b.sends < 2 {
 			t.Fatalf("%s was never sent again", ref)
 		}
+	}
+}
+
+// TestWhatIsAcknowledgedEarlyBuriesNobody: a framework acknowledges at once what
+// comes once more, ahead of all that it has yet to come to, and is not sent that
+// again any faster than it acknowledges.
+func TestWhatIsAcknowledgedEarlyBuriesNobody(t *testing.T) {
+	const tasks, pace = 10_000, 10
+	d, ref, now := crowd(tasks + 1)
+	d.acknowledge(ref(tasks), "u", now)
+	total := 0
+	for second := 1; second <= 60; second++ {
+		now = now.Add(patience)
+		total += again(d, now)
+		for i := range pace {
+			d.acknowledge(ref((second-1)*pace+i), "u", now)
+		}
+		if most := second * (burst + pace); total > most {
+			t.Fatalf("%d updates are sent again in %d s; want %d at most", total, second, most)
+		}
+	}
+	if total < 60*burst {
+		t.Errorf("%d updates are sent again in a minute; want %d", total, 60*burst)
 	}
 }
