@@ -55,7 +55,7 @@ type Options struct {
 	Queue   int           // frames that may wait to be sent; 0 means 262,144
 	Bytes   int           // of the frames that may wait to be sent; 0 means 32 MiB
 	Ping    time.Duration // after so long without a frame, ping or pong one is asked for by a ping; 0 means 5 s, or a third of Silence
-	Silence time.Duration // after so long without a frame or pong Receive fails; 0 means 30 s
+	Silence time.Duration // after so long without a frame or pong Receive fails, which counts only while it waits; 0 means 30 s
 	Binary  bool          // what is sent is no text
 	Compact bool          // messages are written in [Binary] form if the other end would have it so, too
 	Dial    Dialer        // how Dial connects; nil: over the network
@@ -119,6 +119,7 @@ type Conn struct {
 	out   *backlog
 	last  atomic.Int64 // when the other end was heard, in nanoseconds of the clock since born
 	born  time.Time
+	away  atomic.Bool // whoever reads is busy with a frame, so pings are not answered
 	gone  atomic.Bool // nothing more is to be heard
 
 	writes atomic.Bool // the writer runs, or has run for the last time
@@ -292,7 +293,11 @@ func (c *Conn) Send(frame []byte) error {
 
 // Receive implements [Link].
 func (c *Conn) Receive() ([]byte, error) {
+	if c.away.Swap(false) && c.quiet() > c.opts.Silence/heardParts {
+		_ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence)) // the silence was ours
+	}
 	frame, err := c.readFrame()
+	c.away.Store(true)
 	if err != nil {
 		if errors.Is(err, websocket.ErrReadLimit) {
 			c.drain()
@@ -357,7 +362,7 @@ func (c *Conn) ask() {
 	}
 	quiet := c.quiet()
 	c.pings.Reset(c.opts.tillPing(time.Now(), quiet))
-	if quiet >= c.opts.Ping { // it is not known to live; whether we do it asks itself
+	if quiet >= c.opts.Ping || c.away.Load() { // else it lives; whether we do it asks itself
 		c.asks.Store(true)
 		c.rouse()
 	}

@@ -206,6 +206,40 @@ func TestFramesAreHeard(t *testing.T) {
 	})
 }
 
+// TestABusyReaderEndsNothing: a peer that was held up, since what it said waits
+// for whoever reads, is as alive as before, and is told that we are. It would come
+// back otherwise, and make for more to do.
+func TestABusyReaderEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const silence, every = 30 * time.Second, 10 * time.Second
+		c, ws := inMemory(t, Options{Ping: every, Silence: silence})
+		var pings atomic.Int64
+		ws.SetPingHandler(func(string) error { pings.Add(1); return nil })
+		go read(ws)
+		go func() {
+			for range 4 {
+				if err := ws.WriteMessage(websocket.TextMessage, []byte("x")); err != nil {
+					return
+				}
+			}
+		}()
+		time.Sleep(every - time.Second) // so that it was just heard at each time for a ping
+		for n := range 3 {
+			if _, err := c.Receive(); err != nil {
+				t.Fatalf("frame %d, after %v in which nobody read: %v", n, 2*silence, err)
+			}
+			asked := pings.Load()
+			time.Sleep(2 * silence)
+			synctest.Wait()
+			if asked = pings.Load() - asked; asked != int64(2*silence/every) {
+				t.Errorf("it was sent %d pings in %v; want one every %v", asked, 2*silence, every)
+			}
+		}
+		c.Close("done")
+		ws.Close()
+	})
+}
+
 func TestSilenceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, ws := inMemory(t, Options{Ping: 5 * time.Second, Silence: 12 * time.Second})
