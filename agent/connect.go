@@ -11,10 +11,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-const (
-	answerTimeout    = 10 * time.Second
-	defaultHeartbeat = 15 * time.Second
-)
+const defaultHeartbeat = 15 * time.Second
 
 // session is the connection to the master that listens, owned by the loop.
 type session struct {
@@ -104,7 +101,7 @@ func (a *Agent) heard(link wire.Link, frame []byte) bool {
 
 // connected begins with a master.
 func (a *Agent) connected(link wire.Link) {
-	a.session = &session{link: link, next: time.Now().Add(answerTimeout)}
+	a.session = &session{link: link, next: time.Now().Add(seek.AnswerTimeout)}
 	a.machine.Connected(rand.Text())
 }
 
@@ -207,7 +204,7 @@ func (a *Agent) tickSession(now time.Time) {
 		return
 	}
 	if !s.registered {
-		s.next = now.Add(answerTimeout)
+		s.next = now.Add(seek.AnswerTimeout)
 		s.link.End("no answer to the registration") // the connector notices, closes it and goes on
 		return
 	}

@@ -33,6 +33,12 @@ const (
 	masterPing    = 10 * time.Second
 )
 
+// AnswerTimeout is how long an agent waits for the answer to its registration.
+// A master that hangs is left for its silence, and before the connection ends the
+// answer comes; so this is long. A leader to which all come back at once may take
+// a while, and whoever gives up has waited for nothing and makes for more to do.
+const AnswerTimeout = time.Minute
+
 // Seeker knows the masters of one agent. All fields are needed but the last.
 type Seeker struct {
 	Masters []string // host:port of their HTTP doors, at least one

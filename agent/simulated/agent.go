@@ -6,13 +6,11 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
+	"github.com/ringmaster-project/ringmaster/agent/seek"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
-
-// answerTimeout bounds the wait for the answer to a registration.
-const answerTimeout = 10 * time.Second
 
 // agent is one simulated agent, owned by its shard.
 type agent struct {
@@ -97,7 +95,7 @@ func (a *agent) read(form wire.Form, frame []byte) (said []wire.Message) {
 }
 
 func (a *agent) connected(link wire.Link, now time.Time) {
-	a.session = &session{link: link, next: now.Add(answerTimeout)}
+	a.session = &session{link: link, next: now.Add(seek.AnswerTimeout)}
 	self := a.self
 	self.ID = a.machine.Meta().Agent
 	sequence, list := a.machine.Register()
@@ -227,7 +225,7 @@ func (a *agent) tick(now time.Time) {
 	switch {
 	case s == nil || s.next.After(now):
 	case !s.registered:
-		s.next = now.Add(answerTimeout)
+		s.next = now.Add(seek.AnswerTimeout)
 		s.link.End("no answer to the registration") // as above
 	default:
 		s.next = now.Add(s.interval)

@@ -1,16 +1,22 @@
 package simulated_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/ringmaster-project/ringmaster/agent/seek"
 	"github.com/ringmaster-project/ringmaster/agent/simulated"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
@@ -312,4 +318,62 @@ func TestBadConfigIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestLateAnswerIsAwaited: a leader to which all come back at once takes a while.
+// Whoever gave up would come once more, and list its tasks again.
+func TestLateAnswerIsAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var came atomic.Int64
+		serve := func(conn net.Conn) {
+			req, err := http.ReadRequest(bufio.NewReader(conn))
+			if err != nil {
+				return
+			}
+			link, err := wire.Upgrade(hijacked{conn: conn}, req, wire.AgentProtocol, wire.Options{Ping: time.Hour}) // a pipe holds no two pings at once
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for came.Add(1); err == nil; {
+				_, err = link.Receive()
+			}
+			link.Close("it has ended")
+		}
+		var masters sync.WaitGroup
+		c := config(t, "memory:1", 1, time.Hour)
+		c.Dial = func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			masters.Go(func() { serve(theirs) })
+			return ours, nil
+		}
+		f, err := simulated.Open(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = f.Run(ctx) })
+		time.Sleep(seek.AnswerTimeout - time.Second)
+		if n := came.Load(); n != 1 {
+			t.Errorf("it came %d times within %v; want once", n, seek.AnswerTimeout)
+		}
+		time.Sleep(10 * time.Second)
+		if n := came.Load(); n != 2 {
+			t.Errorf("it came %d times, and nobody answers; want twice", n)
+		}
+		cancel()
+		running.Wait()
+		masters.Wait()
+	})
+}
+
+// hijacked is a response writer whose connection is in memory.
+type hijacked struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+func (h hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return h.conn, bufio.NewReadWriter(bufio.NewReader(h.conn), bufio.NewWriter(h.conn)), nil
 }

@@ -48,8 +48,8 @@ type Session struct {
 
 // How long a connection may be silent before it counts as dead.
 const (
-	registerPatience = 10 * time.Second // until the answer to register
-	silentBeats      = 3                // heartbeats that may be missed
+	registerPatience = time.Minute // until the answer to register, which a leader to which all come back may take
+	silentBeats      = 3           // heartbeats that may be missed
 	silenceSlack     = 2 * time.Second
 )
 
