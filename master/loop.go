@@ -62,10 +62,12 @@ type loop struct {
 	meters  *meters
 
 	greeting  gate                  // of what sessions say first
+	intake    intake                // of what they say
 	inbox     chan func(*lead.Core) // run by the loop; nil: this master does not lead
 	proposed  chan proposal
 	committed chan outcome
-	stopped   chan struct{} // closed when the loop has ended
+	stopped   <-chan struct{} // closed by stop, when the loop has ended
+	stop      context.CancelFunc
 
 	solving sync.WaitGroup // of a puzzle of the matcher; run waits for it
 
@@ -105,6 +107,7 @@ type loopConfig struct {
 }
 
 func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
+	over, stop := context.WithCancel(context.Background())
 	l := &loop{
 		config: config, replica: r, logger: logger, feed: cmp.Or(config.feed, newFeed()), meters: cmp.Or(config.meters, newMeters(new(meter.List))),
 		unanswered: map[uint64]func(){},
@@ -112,7 +115,9 @@ func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 		inbox:      make(chan func(*lead.Core), inboxSize),
 		proposed:   make(chan proposal, depth),
 		committed:  make(chan outcome, depth),
-		stopped:    make(chan struct{}),
+		intake:     newIntake(over),
+		stopped:    over.Done(),
+		stop:       stop,
 	}
 	l.shut()
 	return l
@@ -130,7 +135,7 @@ func (l *loop) shut() {
 // run is the loop; it returns when ctx ends and everything it started has.
 func (l *loop) run(ctx context.Context) {
 	defer l.solving.Wait()
-	defer close(l.stopped)
+	defer l.stop()
 	go l.awaitCommits()
 	defer func() {
 		close(l.proposed)

@@ -81,6 +81,10 @@ func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, str
 		if err != nil {
 			return
 		}
+		give, ok := s.loop.intake.take(frame)
+		if !ok {
+			return
+		}
 		for more := true; more; more = len(frame) > 0 {
 			var one []byte
 			one, frame = form.Cut(frame)
@@ -100,38 +104,44 @@ func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, str
 				return
 			}
 		}
-		if !s.enterGathered() {
+		if !s.enterGathered(give) {
 			return
 		}
 	}
 }
 
-// gatherings bounds what enters the core as one input.
-const gatherings = 64
+// gatherings bounds what enters the core as one input. A frame of small messages
+// holds about as many, which is all that a session says before it is the turn of
+// the others where the inbox is full: with fewer the acknowledgements of a few
+// frameworks would fall behind what many agents have to say.
+const gatherings = 1024
 
 // gather hands work to the core, at the latest with the end of the frame that
 // is read: many messages of one frame are one input. It reports false when the
 // loop has ended.
 func (s *session) gather(work func(*lead.Core)) bool {
+	if len(s.gathered) == gatherings && !s.enterGathered(func() {}) {
+		return false
+	}
 	s.gathered = append(s.gathered, work)
-	return len(s.gathered) < gatherings || s.enterGathered()
+	return true
 }
 
-// enterGathered hands over what was gathered.
-func (s *session) enterGathered() bool {
+// enterGathered hands over what was gathered, and calls after when that was
+// handled.
+func (s *session) enterGathered(after func()) bool {
 	all := s.gathered
 	s.gathered = nil
-	switch len(all) {
-	case 0:
+	if len(all) == 0 {
+		after()
 		return true
-	case 1:
-		return s.enter(all[0], func() {})
 	}
 	return s.enter(func(core *lead.Core) {
 		for _, work := range all {
 			work(core)
 		}
-	}, func() {})
+		after()
+	}, after)
 }
 
 // enter hands work to the core; where this master does not lead any more the
@@ -165,7 +175,7 @@ func (l *loop) serveFramework(link wire.Link, v visitor) {
 	s.read(wire.FromFramework, func(msg wire.Message, request string) bool {
 		_, registers := msg.(*wire.Register)
 		reads := lead.ReadsState(msg)
-		if (registers || reads) && !s.enterGathered() {
+		if (registers || reads) && !s.enterGathered(func() {}) {
 			return false
 		}
 		if reads {
