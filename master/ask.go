@@ -7,17 +7,6 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// enter hands an input to the loop and waits for room in its inbox; false
-// when the loop has ended.
-func (l *loop) enter(in func(*lead.Core)) bool {
-	select {
-	case l.inbox <- in:
-		return true
-	case <-l.stopped:
-		return false
-	}
-}
-
 // ask runs query in the loop and waits for its answer or for ctx. The error is
 // not_leader where this master does not lead.
 func ask[T any](ctx context.Context, l *loop, query func(*lead.Core, func(T, error))) (T, error) {
@@ -47,7 +36,7 @@ func ask[T any](ctx context.Context, l *loop, query func(*lead.Core, func(T, err
 		}
 	}
 	select {
-	case l.inbox <- in:
+	case l.inbox.inputs <- in:
 	case <-l.stopped:
 		return none, offers.Errorf(offers.Unavailable, "this master stops")
 	case <-ctx.Done():

@@ -270,7 +270,7 @@ func (deaf) End(string)                {}
 func registerAll(b *testing.B, l *loop, agents []*wire.RegisterAgent) {
 	b.Helper()
 	for _, m := range agents {
-		l.enter(func(core *lead.Core) { core.HandleAgent(lead.NewAgent(deaf{}), m, "") })
+		l.inbox.enter(func(core *lead.Core) { core.HandleAgent(lead.NewAgent(deaf{}), m, "") })
 	}
 	for known := 0; known < benchTasks; {
 		p, err := l.picture(b.Context())

@@ -53,7 +53,7 @@ func (l *loop) serveFollower(link wire.Link, _ visitor) {
 	here.Inc()
 	defer here.Dec()
 	f := &follower{loop: l, link: link, answers: make(chan []byte, answerNumber)}
-	l.enter(func(core *lead.Core) {
+	l.inbox.enter(func(core *lead.Core) {
 		if core == nil {
 			f.End("this master leads no more")
 			return
@@ -62,7 +62,7 @@ func (l *loop) serveFollower(link wire.Link, _ visitor) {
 	})
 	for f.read() {
 	}
-	l.enter(func(core *lead.Core) {
+	l.inbox.enter(func(core *lead.Core) {
 		if core != nil {
 			core.FollowerLeft(f)
 		}
@@ -84,7 +84,7 @@ func (f *follower) read() bool {
 		return false
 	}
 	if f.called.CompareAndSwap(false, true) {
-		return f.loop.enter(func(*lead.Core) { f.called.Store(false) })
+		return f.loop.inbox.enter(func(*lead.Core) { f.called.Store(false) })
 	}
 	return true
 }

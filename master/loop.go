@@ -61,9 +61,9 @@ type loop struct {
 	feed    *feed
 	meters  *meters
 
-	greeting  gate                  // of what sessions say first
-	intake    intake                // of what they say
-	inbox     chan func(*lead.Core) // run by the loop; nil: this master does not lead
+	greeting  gate    // of what sessions say first
+	asked     *intake // by frameworks
+	inbox     *intake // what else comes
 	proposed  chan proposal
 	committed chan outcome
 	stopped   <-chan struct{} // closed by stop, when the loop has ended
@@ -112,10 +112,10 @@ func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 		config: config, replica: r, logger: logger, feed: cmp.Or(config.feed, newFeed()), meters: cmp.Or(config.meters, newMeters(new(meter.List))),
 		unanswered: map[uint64]func(){},
 		greeting:   newGate(),
-		inbox:      make(chan func(*lead.Core), inboxSize),
+		asked:      newIntake(over),
+		inbox:      newIntake(over),
 		proposed:   make(chan proposal, depth),
 		committed:  make(chan outcome, depth),
-		intake:     newIntake(over),
 		stopped:    over.Done(),
 		stop:       stop,
 	}
@@ -147,9 +147,9 @@ func (l *loop) run(ctx context.Context) {
 	due := time.NewTimer(time.Hour)
 	defer due.Stop()
 	for {
-		inbox, committed := l.inbox, l.committed
+		asked, inbox, committed := l.asked.inputs, l.inbox.inputs, l.committed
 		if l.full() {
-			inbox = nil
+			asked, inbox = nil, nil
 		}
 		if l.unfinished != nil {
 			committed = nil // it is later
@@ -164,6 +164,9 @@ func (l *loop) run(ctx context.Context) {
 			if leads {
 				l.begin()
 			}
+		case in := <-asked:
+			l.handle(in)
+			l.drain()
 		case in := <-inbox:
 			l.handle(in)
 			l.drain()
@@ -198,7 +201,9 @@ func (l *loop) drain() {
 			continue
 		}
 		select {
-		case in := <-l.inbox:
+		case in := <-l.asked.inputs:
+			l.handle(in)
+		case in := <-l.inbox.inputs:
 			l.handle(in)
 		case out := <-l.committed:
 			l.conclude(out)
@@ -215,6 +220,9 @@ func (l *loop) handle(in func(*lead.Core)) {
 	}
 	in(l.core)
 }
+
+// behind returns how many inputs wait.
+func (l *loop) behind() int { return len(l.asked.inputs) + len(l.inbox.inputs) }
 
 // late reports whether the present turn takes nothing more on.
 func (l *loop) late() bool { return !l.woken.IsZero() && time.Since(l.woken) > turnTime }
@@ -258,7 +266,7 @@ func (l *loop) finishTurn(due *time.Timer) {
 	now := l.now()
 	l.core.At(now)
 	l.core.Follow(l.feed.matchingWanted())
-	if len(l.inbox) > 0 {
+	if l.behind() > 0 {
 		l.core.Behind()
 	}
 	core, turn := l.core, l.core.Finish()
@@ -284,7 +292,7 @@ func (l *loop) finishTurn(due *time.Timer) {
 	}
 	due.Reset(max(next.Sub(now), 0))
 	l.meters.turns.Observe(time.Since(l.woken).Seconds())
-	l.meters.inbox.Set(float64(len(l.inbox)))
+	l.meters.inbox.Set(float64(l.behind()))
 	l.woken = time.Time{}
 }
 
@@ -293,7 +301,7 @@ func (l *loop) finishTurn(due *time.Timer) {
 func (l *loop) solve(of *lead.Core, p *match.Puzzle) {
 	l.solving.Go(func() {
 		p.Solve()
-		l.enter(func(core *lead.Core) {
+		l.inbox.enter(func(core *lead.Core) {
 			if core == of {
 				core.Solved(p)
 			}

@@ -450,7 +450,7 @@ func TestQuestionsEndWithTheLeadership(t *testing.T) {
 		answered <- err
 	}()
 	<-asked
-	s.enter(func(*lead.Core) { s.stepDown("the test says so") })
+	s.inbox.enter(func(*lead.Core) { s.stepDown("the test says so") })
 	if err := <-answered; !errors.Is(err, &offers.Error{Code: offers.Unavailable}) {
 		t.Fatalf("a question left open got %v, want unavailable", err)
 	}
@@ -471,7 +471,7 @@ func TestAnsweredQuestionsAreForgotten(t *testing.T) {
 	}()
 	<-received
 	kept := make(chan int)
-	s.enter(func(*lead.Core) { kept <- len(s.unanswered) })
+	s.inbox.enter(func(*lead.Core) { kept <- len(s.unanswered) })
 	if n := <-kept; n != 0 {
 		t.Errorf("%d questions are kept that were answered", n)
 	}

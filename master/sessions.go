@@ -17,6 +17,7 @@ import (
 // left to do to the loop; the core answers through Send.
 type session struct {
 	loop      *loop
+	intake    *intake // of the loop
 	link      wire.Link
 	principal door.Principal
 	prefix    door.Action
@@ -81,7 +82,7 @@ func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, str
 		if err != nil {
 			return
 		}
-		give, ok := s.loop.intake.take(frame)
+		give, ok := s.intake.take(frame)
 		if !ok {
 			return
 		}
@@ -147,7 +148,7 @@ func (s *session) enterGathered(after func()) bool {
 // enter hands work to the core; where this master does not lead any more the
 // connection ends instead. It reports false when the loop has ended.
 func (s *session) enter(work func(*lead.Core), otherwise func()) bool {
-	return s.loop.enter(func(core *lead.Core) {
+	return s.intake.enter(func(core *lead.Core) {
 		if core == nil {
 			s.End("this master leads no more")
 			otherwise()
@@ -159,7 +160,7 @@ func (s *session) enter(work func(*lead.Core), otherwise func()) bool {
 
 // serveFramework serves one framework's connection until it ends.
 func (l *loop) serveFramework(link wire.Link, v visitor) {
-	s := &session{loop: l, link: link, principal: v.principal, prefix: door.Framework, kind: frameworkSession}
+	s := &session{loop: l, intake: l.asked, link: link, principal: v.principal, prefix: door.Framework, kind: frameworkSession}
 	defer s.counted()()
 	settled := make(chan struct{}, 1)
 	settle := func() {
@@ -227,7 +228,7 @@ func (s *session) beat(done <-chan struct{}) {
 
 // serveAgent serves one agent's connection until it ends.
 func (l *loop) serveAgent(link wire.Link, v visitor) {
-	s := &session{loop: l, link: link, principal: v.principal, prefix: door.Agent, kind: agentSession}
+	s := &session{loop: l, intake: l.inbox, link: link, principal: v.principal, prefix: door.Agent, kind: agentSession}
 	defer s.counted()()
 	a := lead.NewAgent(s)
 	s.read(wire.FromAgent, func(msg wire.Message, request string) bool {
