@@ -15,6 +15,11 @@ import (
 const (
 	intakeSize  = 16 << 20
 	intakeLeast = intakeSize / inboxSize
+	// ownSize is what one session may have in it, of frames that count for ownLeast
+	// at least, or a single larger one: so a few that say much, and what takes long,
+	// are not ahead of all others.
+	ownSize  = 128 << 10
+	ownLeast = 256
 )
 
 // intake is how inputs come to the loop. There is one for frameworks and one for
@@ -37,14 +42,18 @@ func newIntake(over context.Context) *intake {
 	return &intake{make(chan func(*lead.Core), inboxSize), semaphore.NewWeighted(intakeSize), over}
 }
 
-// take waits for room for a frame and returns what gives it back. It reports
-// false when the loop has ended.
-func (i *intake) take(frame []byte) (give func(), ok bool) {
-	n := min(max(int64(len(frame)), intakeLeast), intakeSize)
-	if i.room.Acquire(i.over, n) != nil {
+// newOwn returns the room of one session.
+func newOwn() *semaphore.Weighted { return semaphore.NewWeighted(ownSize) }
+
+// take waits for room for a frame, that of its session's own first, and returns
+// what gives it back. It reports false when the loop has ended.
+func (i *intake) take(own *semaphore.Weighted, frame []byte) (give func(), ok bool) {
+	size := int64(len(frame))
+	n, part := min(max(size, intakeLeast), intakeSize), min(max(size, ownLeast), ownSize)
+	if own.Acquire(i.over, part) != nil || i.room.Acquire(i.over, n) != nil {
 		return nil, false
 	}
-	return func() { i.room.Release(n) }, true
+	return func() { i.room.Release(n); own.Release(part) }, true
 }
 
 // enter hands an input to the loop and waits for its place; false when the loop

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
@@ -17,7 +19,8 @@ import (
 // left to do to the loop; the core answers through Send.
 type session struct {
 	loop      *loop
-	intake    *intake // of the loop
+	intake    *intake             // of the loop
+	own       *semaphore.Weighted // its part of intake
 	link      wire.Link
 	principal door.Principal
 	prefix    door.Action
@@ -82,7 +85,7 @@ func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, str
 		if err != nil {
 			return
 		}
-		give, ok := s.intake.take(frame)
+		give, ok := s.intake.take(s.own, frame)
 		if !ok {
 			return
 		}
@@ -160,7 +163,7 @@ func (s *session) enter(work func(*lead.Core), otherwise func()) bool {
 
 // serveFramework serves one framework's connection until it ends.
 func (l *loop) serveFramework(link wire.Link, v visitor) {
-	s := &session{loop: l, intake: l.asked, link: link, principal: v.principal, prefix: door.Framework, kind: frameworkSession}
+	s := &session{loop: l, intake: l.asked, own: newOwn(), link: link, principal: v.principal, prefix: door.Framework, kind: frameworkSession}
 	defer s.counted()()
 	settled := make(chan struct{}, 1)
 	settle := func() {
@@ -228,7 +231,7 @@ func (s *session) beat(done <-chan struct{}) {
 
 // serveAgent serves one agent's connection until it ends.
 func (l *loop) serveAgent(link wire.Link, v visitor) {
-	s := &session{loop: l, intake: l.inbox, link: link, principal: v.principal, prefix: door.Agent, kind: agentSession}
+	s := &session{loop: l, intake: l.inbox, own: newOwn(), link: link, principal: v.principal, prefix: door.Agent, kind: agentSession}
 	defer s.counted()()
 	a := lead.NewAgent(s)
 	s.read(wire.FromAgent, func(msg wire.Message, request string) bool {
