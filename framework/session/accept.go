@@ -54,11 +54,14 @@ func (s *Session) rescinded(m *wire.Rescind) {
 // Accept launches tasks in offers of one agent. An error means that nothing
 // was sent and the offers that are outstanding still are: an offer is gone
 // (offer_gone), the offers are of several agents (mixed_agents), a task's id
-// is bad or known (bad_task, task_id_in_use), the message would be too long
-// (too_large). Everything else about a task is judged by the master.
+// is bad or known (bad_task, task_id_in_use), it has too many tasks or the message
+// would be too long (too_large). Everything else about a task is judged by the master.
 func (s *Session) Accept(ids []offers.OfferID, tasks []offers.Task, refuse *offers.Duration) error {
 	if err := s.mayAccept(ids, tasks); err != nil {
 		return err
+	}
+	if len(tasks) > wire.MaxTasks {
+		return offers.Errorf(offers.TooLarge, "%d tasks; an accept has at most %d", len(tasks), wire.MaxTasks)
 	}
 	m := wire.Accept{OfferIDs: ids, Refuse: refuse}
 	for i := range tasks {

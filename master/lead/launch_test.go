@@ -1,6 +1,8 @@
 package lead_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -316,5 +318,25 @@ func TestOfferIsItsFrameworksAlone(t *testing.T) {
 	}
 	if launched != 1 || inUse != 1 {
 		t.Errorf("%d launched, %d ids in use; want 1 and 1: %s", launched, inUse, written(a.got))
+	}
+}
+
+// TestTooManyTasksAreRefusedTogether: each would be answered, in one turn.
+func TestTooManyTasksAreRefusedTogether(t *testing.T) {
+	l := newScene(t)
+	l.host("a1", "")
+	a := l.author("")
+	o := a.wish()
+	m := acceptance(o)
+	for n := range wire.MaxTasks + 1 {
+		m.Tasks = append(m.Tasks, json.RawMessage(fmt.Sprintf(`{"id":"t%d"}`, n)))
+	}
+	a.say(m)
+	if n, e := len(a.got), heard[*wire.ErrorMessage](a.listener); n != 1 || len(e) != 1 || e[0].Code != offers.TooLarge {
+		t.Errorf("told %d messages, of them the errors %v", n, e)
+	}
+	a.say(acceptance(o, "t1"))
+	if m := only[*wire.Accepted](a.listener); len(m.TaskIDs) != 1 {
+		t.Errorf("the offer is worth %v after that", m)
 	}
 }

@@ -117,6 +117,11 @@ func (s *Framework) prepareDemands(m *wire.DemandMessage, request string) Work {
 
 // prepareAccept reads each task on its own: a bad one is rejected alone.
 func (s *Framework) prepareAccept(m *wire.Accept, request string) Work {
+	if n := len(m.Tasks); n > wire.MaxTasks { // each is answered, in the turn that everybody waits for
+		return func(*Core) {
+			refuse(s.peer, offers.Errorf(offers.TooLarge, "%d tasks; an accept has at most %d", n, wire.MaxTasks), request)
+		}
+	}
 	drafts := make([]match.Draft, len(m.Tasks))
 	for i, raw := range m.Tasks {
 		drafts[i] = readTask(raw)

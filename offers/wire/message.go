@@ -25,6 +25,7 @@ const (
 	MaxMessage    = 4 << 20 // bytes of one message
 	MaxStateValue = 1 << 20 // bytes of one stored value
 	MaxDemands    = 10_000  // of one framework
+	MaxTasks      = 10_000  // of one accept
 )
 
 // Message is one message of either protocol.
