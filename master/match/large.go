@@ -77,16 +77,16 @@ func (l *lore) largeOf(m *Matcher, class int) {
 		return
 	}
 	name, size := m.kinds.classes[class], m.total[scalars+class]/m.devices[class]
-	turnover, asked := min(l.ended/l.seen, 1), 0.0
+	asked := 0.0
 	for _, s := range l.inOrder {
 		asked += s.bytes(name, size)
 	}
 	for _, s := range l.inOrder {
 		r := &s.spec.Resources
-		if ask := r.Devices[name]; ask.Count > 1 && ask.Whole() && turnover > 0 {
+		if ask := r.Devices[name]; ask.Count > 1 && ask.Whole() && l.turnover > 0 {
 			l.large = append(l.large, large{
 				shape: s, class: class, count: int64(ask.Count), cpus: r.Amounts[offers.CPUs], mem: r.Amounts[offers.Mem],
-				weight: turnover * s.bytes(name, size) / asked * float64(ask.Count) * 1000,
+				weight: l.turnover * s.bytes(name, size) / asked * float64(ask.Count) * 1000,
 			})
 		}
 	}

@@ -12,24 +12,26 @@ import (
 // lore is what was learned of the demands so far, class by class, and nothing
 // of what is still to come:
 //
-//	psi[x]  the thousandths of a device of which x are free that are expected
-//	        to be left after ten more demands of the sizes seen, each taking
-//	        its part where it fits: W0[x] = x, ten times
-//	        W[x] <- sum over sizes m of p(m) (m<=x ? W[x-m] : W[x])
+//	psi[x]  the thousandths that are wasted of a gap of x. Where tasks stay: what
+//	        it has beyond what it is worth, see [prices]. Where one ends for each
+//	        that is asked for: what is expected to be left after ten more demands
+//	        of the sizes seen, each taking its part where it fits. Else what lies
+//	        between
 //	rho     0.95 * cpus asked beside devices / devices asked
 //	press   of an agent: the sum over the shapes of demand that it can host of
 //	        d/h (1-h), with d the shape's part of all that is asked of the
 //	        class, h the part of all devices that can host it
 //
 // Tables are made anew at the demands 1, 2, 4, 8, ... and then every 4,096;
-// before the first psi[x] is x and the rest nothing. What was seen fades:
-// counts are halved whenever they come to 65,536.
+// before the first psi[x] is x and the rest nothing. What was seen fades: counts are
+// halved whenever they come to 65,536.
 //
-// Source: ALGORITHMS section 7; the fading is ours, so that a mix of demands
-// that changes is learned again.
+// Source: ALGORITHMS section 7; the prices are ours, and so is the fading, so that
+// a mix of demands that changes is learned again.
 type lore struct {
 	seen, due float64
 	ended     float64 // units
+	turnover  float64 // units that end for each that is asked for, at most 1, as of the tables
 	classes   map[string]*classLore
 	shapes    map[string]*shapeLore
 	inOrder   []*shapeLore // by first sight, so that sums are the same every time
@@ -47,6 +49,7 @@ type lore struct {
 type classLore struct {
 	sizes         [1001]float64 // seen, by thousandths of one device
 	cpus, devices float64       // asked together, in thousandths
+	prices        prices
 	psi           [1001]float64
 	rho           float64 // thousandths of a core per thousandth of a device; 0: unknown
 }
@@ -64,7 +67,7 @@ const (
 	loreGroups   = 1024  // of agents; where there are more, none is spared
 	loreInterval = 4096  // demands between two tables, at most
 	loreFades    = 65536 // units that are remembered, at most
-	loreHorizon  = 10    // demands that psi looks ahead
+	loreHorizon  = 10    // demands
 	loreRho      = 0.95
 )
 
@@ -150,12 +153,13 @@ func (l *lore) align(m *Matcher) {
 
 // learn makes the tables anew.
 func (l *lore) learn(m *Matcher) {
+	l.turnover = min(l.ended/l.seen, 1)
 	fade := l.seen > loreFades
 	for _, c := range l.aligned {
 		if fade {
 			c.fade()
 		}
-		c.learn()
+		c.learn(l.turnover)
 	}
 	if fade {
 		l.due -= l.seen / 2
@@ -177,40 +181,69 @@ func (c *classLore) fade() {
 	c.devices /= 2
 }
 
-func (c *classLore) learn() {
-	var sum float64
-	var sizes []int
-	for m, n := range c.sizes {
-		if n > 0 {
-			sizes = append(sizes, m)
-			sum += n
-		}
-	}
-	if sum == 0 {
+func (c *classLore) learn(turnover float64) {
+	sizes, parts := c.priced()
+	if len(sizes) == 0 {
 		return
 	}
 	if c.rho = 0; c.devices > 0 {
 		c.rho = loreRho * c.cpus / c.devices
 	}
-	var now, next [1001]float64
+	c.prices.learn(sizes, parts)
+	left := leftAfter(sizes, parts)
+	for x, worth := range c.prices.gap {
+		c.psi[x] = between(float64(x)-fullDevice*worth, left[x], turnover)
+	}
+}
+
+// leftAfter returns what of each gap is expected to be left after loreHorizon more
+// demands of the sizes, each taking its part where it fits: W0[x] = x, and then
+// W[x] <- sum over sizes m of p(m) (m<=x ? W[x-m] : W[x]).
+func leftAfter(sizes []int, parts []float64) (now [fullDevice + 1]float64) {
+	all := 0.0
+	for _, n := range parts {
+		all += n
+	}
 	for x := range now {
 		now[x] = float64(x)
 	}
 	for range loreHorizon {
+		before := now
 		for x := range now {
-			w := 0.0
-			for _, m := range sizes {
+			now[x] = 0
+			for i, m := range sizes {
 				if m <= x {
-					w += c.sizes[m] / sum * now[x-m]
+					now[x] += parts[i] / all * before[x-m]
 				} else {
-					w += c.sizes[m] / sum * now[x]
+					now[x] += parts[i] / all * before[x]
 				}
 			}
-			next[x] = w
 		}
-		now = next
 	}
-	c.psi = now
+	return now
+}
+
+// between returns a where tasks stay, b where one ends for each that is asked for,
+// and what lies between them where fewer end.
+func between(a, b, turnover float64) float64 { return a + (b-a)*turnover }
+
+// priced returns the sizes that most was asked in, ascending, and how often each
+// was asked.
+func (c *classLore) priced() (sizes []int, parts []float64) {
+	for m, n := range c.sizes {
+		if m > 0 && n > 0 {
+			sizes = append(sizes, m)
+		}
+	}
+	if len(sizes) > pricedSizes {
+		slices.SortStableFunc(sizes, func(a, b int) int { return cmp.Compare(c.sizes[b]*float64(b), c.sizes[a]*float64(a)) })
+		sizes = sizes[:pricedSizes]
+		slices.Sort(sizes)
+	}
+	for _, m := range sizes {
+		parts = append(parts, c.sizes[m])
+	}
+	return sizes, parts
 }
 
 // group is the agents that can host the same shapes.

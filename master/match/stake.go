@@ -11,6 +11,8 @@ type stake struct {
 	idle    []int64 // by class, the devices
 	gaps    []gap
 
+	weightLack, weightLeft float64 // see waste
+
 	capacity int64 // bytes of the device of the latest glance
 	milli    int64 // thousandths of it that the unit asks for
 }
@@ -30,6 +32,7 @@ func (w *waste) begin(s *search) {
 	if n := len(w.aligned); len(w.idle) != n {
 		w.idle = make([]int64, n)
 	}
+	w.weightLack, w.weightLeft = between(1, 0.5, w.turnover), between(5, 50, w.turnover)
 	clear(w.idle)
 	w.gaps, w.capacity = w.gaps[:0], 0
 	d := s.d

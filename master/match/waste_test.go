@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -43,22 +44,39 @@ func TestWasteGolden(t *testing.T) {
 	}
 }
 
-// TestPsi: with one size seen, what is left of a device after ten demands of
-// it is the remainder of a division.
+// TestPsi: with one size seen, and no task that ends, a gap is wasted but for the
+// slices that fit it, each of which makes up for what is left beside them. With an
+// end for each demand it is the remainder of a division, and between them the mean.
 func TestPsi(t *testing.T) {
-	c := classLore{}
-	c.sizes[300] = 5
-	c.learn()
-	for x, got := range c.psi {
-		if want := float64(x % 300); got != want {
-			t.Fatalf("psi[%d] is %v, want %v", x, got, want)
+	for _, turnover := range []float64{0, 0.5, 1} {
+		c := classLore{}
+		c.sizes[300] = 5
+		c.learn(turnover)
+		for x, got := range c.psi {
+			fit := float64(x / 300)
+			if want := float64(x) - fit*(300+(1-turnover)*100/3); math.Abs(got-want) > 1e-6 {
+				t.Fatalf("turnover %v: psi[%d] is %v, want %v", turnover, x, got, want)
+			}
 		}
 	}
-	c = classLore{}
+	c := classLore{}
 	c.sizes[500], c.sizes[1000] = 1, 1
-	c.learn()
+	c.learn(1)
 	if half := math.Pow(0.5, loreHorizon); c.psi[500] != 500*half || c.psi[499] != 499 {
 		t.Errorf("psi[500] is %v and psi[499] %v, want %v and 499", c.psi[500], c.psi[499], 500*half)
+	}
+}
+
+// TestLoreAsksForFewPrices: the sizes that most was asked in get a price.
+func TestLoreAsksForFewPrices(t *testing.T) {
+	c := classLore{}
+	for m := 1; m <= 2*pricedSizes; m++ {
+		c.sizes[m] = 1
+	}
+	c.sizes[1] = 1000
+	sizes, parts := c.priced()
+	if len(sizes) != pricedSizes || len(parts) != pricedSizes || sizes[0] != 1 || parts[0] != 1000 || sizes[1] != pricedSizes+2 || !slices.IsSorted(sizes) {
+		t.Errorf("prices for %v, asked %v times", sizes, parts)
 	}
 }
 
