@@ -81,7 +81,9 @@ func failure(err error) error {
 // read of State that follows it consistent. Without a majority it fails within
 // half of Config.Pace.
 func (r *Replica) VerifyLeader() error {
-	return r.gate.through(func() error { return failure(r.raft.VerifyLeader().Error()) })
+	return r.gate.through(func() error {
+		return failure(r.transport.confirm(func() error { return r.raft.VerifyLeader().Error() }))
+	})
 }
 
 // Barrier returns once everything that was committed before is in State.

@@ -196,7 +196,7 @@ func TestNoPipelines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport := newTransport(p, c.Logger)
+	transport := newTransport(p, c.Pace, c.Logger)
 	defer transport.Close()
 	if _, err := transport.AppendEntriesPipeline("m2@1", nobody); !errors.Is(err, raft.ErrPipelineReplicationNotSupported) {
 		t.Errorf("a pipeline: %v", err)

@@ -34,16 +34,17 @@ const (
 // Replica is one master's copy of the replicated state.
 type Replica struct {
 	// static after Open
-	config Config
-	self   Member
-	logger hclog.Logger
-	lock   *os.File
-	store  *disk
-	fsm    *fsm
-	port   *port
-	raft   *raft.Raft
-	cancel context.CancelFunc
-	ctx    context.Context
+	config    Config
+	self      Member
+	logger    hclog.Logger
+	lock      *os.File
+	store     *disk
+	fsm       *fsm
+	port      *port
+	raft      *raft.Raft
+	transport *transport
+	cancel    context.CancelFunc
+	ctx       context.Context
 
 	changes chan bool // holds one value, the last
 	leaders bell      // rings when Leader may answer something else
@@ -114,11 +115,11 @@ func (r *Replica) openRaft(was about) error {
 	if err != nil {
 		return err
 	}
-	transport := newTransport(r.port, quiet)
+	r.transport = newTransport(r.port, r.config.Pace, quiet)
 	conf := r.raftConfig(quiet)
-	node, err := raft.NewRaft(conf, r.fsm, r.store, r.store, snapshots, transport)
+	node, err := raft.NewRaft(conf, r.fsm, r.store, r.store, snapshots, r.transport)
 	if err != nil {
-		_ = transport.Close()
+		_ = r.transport.Close()
 		return fmt.Errorf("data_dir: start from %s: %w", r.config.DataDir, err)
 	}
 	r.raft = node
@@ -127,17 +128,6 @@ func (r *Replica) openRaft(was about) error {
 		return r.bootstrap([]Member{r.self})
 	}
 	return nil
-}
-
-// newTransport speaks with the other masters for Raft, without pipelines. In
-// them a leader whose entries a follower refuses, because it follows a newer
-// leader or can't write, may wait for itself for ever: that follower gets
-// nothing more from it, and the leader's process can't be stopped any more
-// (hashicorp/raft issue 612). They gain nothing where entries are batched.
-func newTransport(p *port, logger hclog.Logger) *raft.NetworkTransport {
-	return raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: p, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: 10 * time.Second, Logger: logger, MsgpackUseNewTimeFormat: true,
-	})
 }
 
 func (r *Replica) raftConfig(logger hclog.Logger) *raft.Config {

@@ -202,6 +202,24 @@ func TestLeadershipIsConfirmedByTheMajority(t *testing.T) {
 	if err := leader.VerifyLeader(); err != nil {
 		t.Errorf("with one of two followers: %v", err)
 	}
+	old := make(chan struct{})
+	go func() { // answers come that were under way for long
+		for {
+			select {
+			case old <- struct{}{}:
+				return
+			default:
+				leader.transport.late.Add(1)
+			}
+		}
+	}()
+	eventually(t, "old answers don't confirm it", func() bool {
+		return errors.Is(leader.VerifyLeader(), &offers.Error{Code: offers.Unavailable})
+	})
+	<-old
+	if err := leader.VerifyLeader(); err != nil {
+		t.Errorf("after them: %v", err)
+	}
 	crash(others[1])
 	// Raft counts an answer that was under way to what it asked before.
 	eventually(t, "it knows that it has no majority", func() bool { return leader.VerifyLeader() != nil })
