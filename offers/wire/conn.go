@@ -86,21 +86,6 @@ func (o Options) filled() Options {
 	return o
 }
 
-// pingSlot is the time into which pings are gathered: those of all connections
-// of the hosts whose clocks agree go out at its multiples, so that a leader with
-// very many agents is woken for some of them at once and not for each.
-const pingSlot = 20 * time.Millisecond
-
-// tillPing returns how long to wait before an end that has been quiet for so long
-// is asked, or asked again.
-func (o *Options) tillPing(now time.Time, quiet time.Duration) time.Duration {
-	left := o.Ping - quiet
-	if left <= 0 {
-		left = o.Ping
-	}
-	return now.Add(left + pingSlot).Truncate(pingSlot).Sub(now)
-}
-
 const (
 	handshakeTimeout = 10 * time.Second
 	writeTimeout     = 10 * time.Second
@@ -252,28 +237,6 @@ func newConn(ws *websocket.Conn, below *cork, protocol string, opts Options) *Co
 	return c
 }
 
-// Heard implements [Link].
-func (c *Conn) Heard() time.Time {
-	now := time.Now()
-	return now.Add(min(c.opts.Silence/heardParts-c.quiet(), 0))
-}
-
-// heardParts is into how many parts Silence is divided to say when somebody was
-// heard.
-const heardParts = 64
-
-// heard notes a sign of life. The deadline is put off now and then, which is
-// what takes time.
-func (c *Conn) heard() {
-	if quiet := c.quiet(); quiet > c.opts.Silence/heardParts {
-		c.last.Add(int64(quiet))
-		_ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
-	}
-}
-
-// quiet returns for how long nothing was heard, or up to a 64th of Silence more.
-func (c *Conn) quiet() time.Duration { return time.Since(c.born) - time.Duration(c.last.Load()) }
-
 // Form implements [Link].
 func (c *Conn) Form() Form { return c.form }
 
@@ -355,182 +318,11 @@ func (c *Conn) End(reason string) {
 	})
 }
 
-// ask has the other end pinged if it is quiet.
-func (c *Conn) ask() {
-	if c.stopped() {
-		return
-	}
-	quiet := c.quiet()
-	c.pings.Reset(c.opts.tillPing(time.Now(), quiet))
-	if quiet >= c.opts.Ping || c.away.Load() { // else it lives; whether we do it asks itself
-		c.asks.Store(true)
-		c.rouse()
-	}
-}
-
 func (c *Conn) stopped() bool {
 	select {
 	case <-c.stop:
 		return true
 	default:
 		return false
-	}
-}
-
-// rouse starts the writer unless it runs. Whoever has something for it puts that
-// there before.
-func (c *Conn) rouse() {
-	if !c.writes.Swap(true) {
-		go c.write()
-	}
-}
-
-// write owns all writing, including pings and the close frame. It returns when
-// there is nothing left to write, since most connections are idle. What End finds
-// has writeTimeout like all else, a turn of it at least.
-func (c *Conn) write() {
-	for good := true; ; {
-		stopped := c.stopped()
-		if stopped {
-			good = good && c.putAll()
-		}
-		switch {
-		case !good:
-			c.broke()
-			return
-		case stopped:
-			c.finish()
-			c.over()
-			return
-		case c.asks.Swap(false):
-			good = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) == nil
-		case c.out.waits():
-			good = c.putAll()
-		default:
-			c.writes.Store(false)
-			if !(c.stopped() || c.asks.Load() || c.out.waits()) || c.writes.Swap(true) {
-				return
-			}
-		}
-	}
-}
-
-// over ends the connection; the writer runs no more.
-func (c *Conn) over() {
-	c.pings.Stop()
-	c.ws.Close()
-	close(c.ended)
-}
-
-// broke ends a connection that takes nothing more, after the reader has read
-// what the other end had said before, such as why it ended.
-func (c *Conn) broke() {
-	patience := time.NewTimer(closeTimeout)
-	defer patience.Stop()
-	select {
-	case <-c.stop:
-	case <-patience.C:
-	}
-	c.End("the connection broke")
-	c.over()
-}
-
-// turn is how many frames are written before the writer looks for what else
-// there is to do.
-const turn = 256
-
-// putAll writes what is queued, in one piece where it is several frames.
-func (c *Conn) putAll() bool {
-	frame, ok := c.out.pop()
-	if !ok {
-		return true
-	}
-	deadline := time.Now().Add(writeTimeout)
-	next, more := c.out.pop()
-	if !more {
-		return c.put(frame, deadline)
-	}
-	if c.form == Binary {
-		return c.putJoined(frame, next, deadline)
-	}
-	c.below.push()
-	good := c.put(frame, deadline)
-	for n := 1; good && more; n++ {
-		if good = c.put(next, deadline); n == turn {
-			break
-		}
-		next, more = c.out.pop()
-	}
-	return c.below.pull() == nil && good
-}
-
-// putJoined writes two frames and what is queued behind them, many in one.
-func (c *Conn) putJoined(frame, next []byte, deadline time.Time) bool {
-	room := frames.Get().(*bytes.Buffer)
-	defer frames.Put(room)
-	room.Reset()
-	add := func(one []byte) bool {
-		good := true
-		if room.Len() > 0 && room.Len()+len(one) > corked {
-			good = c.put(room.Bytes(), deadline)
-			room.Reset()
-		}
-		if len(one) > corked {
-			return good && c.put(one, deadline)
-		}
-		room.Write(one)
-		return good
-	}
-	good := add(frame) && add(next)
-	for n, more := 2, true; good; n++ {
-		if n == turn {
-			break
-		}
-		if next, more = c.out.pop(); !more {
-			break
-		}
-		good = add(next)
-	}
-	return good && (room.Len() == 0 || c.put(room.Bytes(), deadline))
-}
-
-func (c *Conn) put(frame []byte, deadline time.Time) bool {
-	_ = c.ws.SetWriteDeadline(deadline)
-	kind := websocket.TextMessage
-	if c.opts.Binary {
-		kind = websocket.BinaryMessage
-	}
-	return c.ws.WriteMessage(kind, frame) == nil
-}
-
-// linger reads on until the other end has gone too, for a moment at most: a
-// connection that is closed with unread bytes is reset, and the other end could
-// lose the close frame that says why.
-func (c *Conn) linger() {
-	end := time.AfterFunc(lingerTimeout, func() { _ = c.ws.Close() })
-	defer end.Stop()
-	_ = c.ws.SetReadDeadline(time.Now().Add(lingerTimeout))
-	if !c.gone.Load() {
-		_, _ = io.Copy(io.Discard, c.ws.NetConn())
-	}
-}
-
-// finish sends what is still queued and the close frame. All of it together
-// has closeTimeout, or a peer that reads just fast enough would hold up Close
-// for as long as the queue is deep.
-func (c *Conn) finish() {
-	deadline := time.Now().Add(closeTimeout)
-	for {
-		frame, ok := c.out.pop()
-		if !ok {
-			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, c.reason[:min(len(c.reason), 120)])
-			if c.ws.WriteControl(websocket.CloseMessage, bye, deadline) == nil {
-				c.linger()
-			}
-			return
-		}
-		if !c.put(frame, deadline) {
-			return
-		}
 	}
 }

@@ -1,0 +1,53 @@
+package wire
+
+import "time"
+
+// pingSlot is the time into which pings are gathered: those of all connections
+// of the hosts whose clocks agree go out at its multiples, so that a leader with
+// very many agents is woken for some of them at once and not for each.
+const pingSlot = 20 * time.Millisecond
+
+// tillPing returns how long to wait before an end that has been quiet for so long
+// is asked, or asked again.
+func (o *Options) tillPing(now time.Time, quiet time.Duration) time.Duration {
+	left := o.Ping - quiet
+	if left <= 0 {
+		left = o.Ping
+	}
+	return now.Add(left + pingSlot).Truncate(pingSlot).Sub(now)
+}
+
+// Heard implements [Link].
+func (c *Conn) Heard() time.Time {
+	now := time.Now()
+	return now.Add(min(c.opts.Silence/heardParts-c.quiet(), 0))
+}
+
+// heardParts is into how many parts Silence is divided to say when somebody was
+// heard.
+const heardParts = 64
+
+// heard notes a sign of life. The deadline is put off now and then, which is
+// what takes time.
+func (c *Conn) heard() {
+	if quiet := c.quiet(); quiet > c.opts.Silence/heardParts {
+		c.last.Add(int64(quiet))
+		_ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
+	}
+}
+
+// quiet returns for how long nothing was heard, or up to a 64th of Silence more.
+func (c *Conn) quiet() time.Duration { return time.Since(c.born) - time.Duration(c.last.Load()) }
+
+// ask has the other end pinged if it is quiet.
+func (c *Conn) ask() {
+	if c.stopped() {
+		return
+	}
+	quiet := c.quiet()
+	c.pings.Reset(c.opts.tillPing(time.Now(), quiet))
+	if quiet >= c.opts.Ping || c.away.Load() { // else it lives; whether we do it asks itself
+		c.asks.Store(true)
+		c.rouse()
+	}
+}
