@@ -58,6 +58,43 @@ func TestNearlyFullDiskIsMeasured(t *testing.T) {
 	holds(0, "with room again")
 }
 
+// TestFullDiskClosesTheAgent: the masters hear that nothing more is to be offered
+// while there is no room, and that there is again; also whoever leads next.
+func TestFullDiskClosesTheAgent(t *testing.T) {
+	dir := smallDisk(t, "64m")
+	m := newMaster(t)
+	run(t, config(t, dir, m))
+	l, register := m.welcome("a1", 1)
+	if register.Usage.Closed != "" {
+		t.Errorf("closed when it registers: %q", register.Usage.Closed)
+	}
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	leave := func(blocks uint64) {
+		t.Helper()
+		if err := os.WriteFile(ballast, make([]byte, int64(st.Bavail-blocks)*st.Bsize), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave(st.Blocks / 200)
+	if u := l.usage(func(u *wire.Usage) bool { return u.Closed != "" }); u.Closed != "its disk is full" {
+		t.Errorf("with a half of a hundredth free it says %q", u.Closed)
+	}
+	l.Close("another master leads")
+	l, register = m.welcome("a1", 2)
+	if register.Usage.Closed != "its disk is full" {
+		t.Errorf("to the next master it says %q", register.Usage.Closed)
+	}
+	leave(st.Blocks / 10)
+	l.usage(func(u *wire.Usage) bool { return u.Closed == "" })
+}
+
 // TestFullDisk lets the file system of the checkpoint fill up: the agent ends
 // with one sentence, and what it could not write down was not started.
 func TestFullDisk(t *testing.T) {

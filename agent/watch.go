@@ -24,12 +24,18 @@ const (
 
 // watcher looks at the sandboxes of living tasks: logs that have become too
 // long lose their beginnings, and a task that takes more of the disk than it
-// asked for is ended. Between two looks a task may pass its limits.
+// asked for is ended. Between two looks a task may pass its limits. It also
+// looks whether the disk itself is full.
 func (a *Agent) watcher() {
 	tick := time.NewTicker(firstLook)
 	defer tick.Stop()
 	due := map[offers.TaskRef]time.Time{}
+	full := false
 	for {
+		if now := a.sandboxes.Full(full); now != full {
+			full = now
+			a.post(func() { a.diskFull(now) })
+		}
 		select {
 		case <-tick.C:
 		case <-a.stopped:
@@ -47,6 +53,17 @@ func (a *Agent) watcher() {
 			due[ref] = now.Add(min(max(looksApart*now.Sub(began), firstLook/2), seldomLook))
 		}
 	}
+}
+
+// diskFull has the masters offer the agent to nobody while its disk is full.
+func (a *Agent) diskFull(full bool) {
+	if !full {
+		a.log.Info("there is room on the disk of data_dir again")
+		a.machine.Withdraw("")
+		return
+	}
+	a.log.Warn("the disk of data_dir is full; nothing more of this agent is offered until there is room")
+	a.machine.Withdraw("its disk is full")
 }
 
 // living returns what the living tasks asked of the disk.

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ringmaster-project/ringmaster/master/api"
+	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 func agentsCommand() *cli.Command {
@@ -54,15 +55,23 @@ func drawAgents(p *page, list []api.Agent) { p.table(agentTable(list, p.now)) }
 func agentTable(list []api.Agent, now time.Time) (heading row, rows []row) {
 	for _, a := range list {
 		rows = append(rows, row{
-			string(a.ID), a.Name, string(a.State), usage(a.Used.CPUs.String(), a.Total.CPUs.String()), usage(size(a.Used.Mem), size(a.Total.Mem)),
+			string(a.ID), a.Name, condition(a), usage(a.Used.CPUs.String(), a.Total.CPUs.String()), usage(size(a.Used.Mem), size(a.Total.Mem)),
 			usage(size(a.Used.Disk), size(a.Total.Disk)), devices(a), attributes(a.Attributes), a.Host, a.Address, a.Version, age(now, when(a.Started)),
 		})
 	}
 	return row{"ID", "NAME", "STATE", "CPUS", "MEM", "DISK", "DEVICES", "+ATTRIBUTES", "+HOST", "+ADDRESS", "+VERSION", "UP"}, rows
 }
 
+// condition is the state of an agent in a word.
+func condition(a api.Agent) string {
+	if a.State == offers.AgentActive && a.Closed != "" {
+		return "closed"
+	}
+	return string(a.State)
+}
+
 func drawAgent(p *page, a api.Agent) {
-	p.fields("id", string(a.ID), "name", a.Name, "state", string(a.State), "host", a.Host, "address", a.Address,
+	p.fields("id", string(a.ID), "name", a.Name, "state", string(a.State), "closed", a.Closed, "host", a.Host, "address", a.Address,
 		"attributes", attributes(a.Attributes), "version", a.Version, "up", age(p.now, when(a.Started)),
 		"total", sum(a.Total), "used", sum(a.Used), "offered", sum(a.Offered), "free", sum(a.Free))
 	for _, class := range slices.Sorted(maps.Keys(a.Devices)) {

@@ -102,6 +102,8 @@ func objection(r *events.Reason) string {
 			return "has no connection to the leader"
 		}
 		return "is " + r.What
+	case "closed":
+		return "takes no more tasks for now: " + r.What
 	case "too_small":
 		return "has " + allAtMost(r, "in all")
 	case "short":

@@ -14,7 +14,7 @@ import (
 func (p *picture) showAgent(a *state.Agent) any {
 	v := p.room(a)
 	out := shown.Agent{
-		ID: a.ID, Name: a.Name, Host: a.Host, Address: a.Address, State: a.State, Online: p.AgentOnline[a.ID],
+		ID: a.ID, Name: a.Name, Host: a.Host, Address: a.Address, State: a.State, Online: p.AgentOnline[a.ID], Closed: v.Closed,
 		Attributes: a.Attributes, Version: a.Version,
 		Total: showTotal(a.Total), Used: showHolding(v.Used), Offered: showHolding(v.Offered), Free: showHolding(v.Free),
 		Devices: map[string]shown.Class{},
@@ -33,11 +33,8 @@ func (p *picture) showAgent(a *state.Agent) any {
 // from the replicated tasks where no matcher is at hand or it holds no longer
 // to the agent. A gone agent has nothing free.
 func (p *picture) room(a *state.Agent) match.AgentView {
-	i, found := slices.BinarySearchFunc(p.Match.Agents, a.ID, func(v match.AgentView, id offers.AgentID) int {
-		return strings.Compare(string(v.ID), string(id))
-	})
-	if found {
-		return p.Match.Agents[i]
+	if v, found := p.matched(a.ID); found {
+		return v
 	}
 	room := offers.NewRoom(a.Total)
 	v := match.AgentView{ID: a.ID}
@@ -52,6 +49,17 @@ func (p *picture) room(a *state.Agent) match.AgentView {
 		v.Free.Amounts[k] = max(n, 0)
 	}
 	return v
+}
+
+// matched returns an agent as the matcher has it.
+func (p *picture) matched(id offers.AgentID) (v match.AgentView, found bool) {
+	i, found := slices.BinarySearchFunc(p.Match.Agents, id, func(v match.AgentView, id offers.AgentID) int {
+		return strings.Compare(string(v.ID), string(id))
+	})
+	if found {
+		v = p.Match.Agents[i]
+	}
+	return v, found
 }
 
 // plus returns both holdings in one.

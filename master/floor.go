@@ -21,7 +21,10 @@ func (a *api) floor(_ *http.Request, p *picture) (any, error) {
 	out := shown.Floor{After: after, Agents: []shown.Space{}, Rings: []shown.Bounds{}}
 	for ag := range s.Agents() {
 		if ag.State != offers.AgentGone {
-			out.Agents = append(out.Agents, bare.space(ag, p.AgentOnline[ag.ID]))
+			space := bare.space(ag, p.AgentOnline[ag.ID])
+			v, _ := p.matched(ag.ID)
+			space.Closed = v.Closed
+			out.Agents = append(out.Agents, space)
 		}
 	}
 	for _, set := range p.Match.Rings {

@@ -234,3 +234,22 @@ func TestNearlyFull(t *testing.T) {
 		}
 	}
 }
+
+// TestFull: a disk that is full stays so until twice as much is free, so that what
+// comes and goes on it does not have its agent offered and taken back in turn.
+func TestFull(t *testing.T) {
+	const mib = 1 << 20
+	for _, row := range []struct {
+		total, free uint64
+		was, want   bool
+	}{
+		{1000 * mib, 10 * mib, false, false}, {1000 * mib, 10*mib - 1, false, true},
+		{1000 * mib, 20*mib - 1, true, true}, {1000 * mib, 20 * mib, true, false},
+		{1 << 40, 256 * mib, false, false}, {1 << 40, 256*mib - 1, false, true},
+		{1 << 40, 512*mib - 1, true, true}, {1 << 40, 512 * mib, true, false}, {0, 0, true, false},
+	} {
+		if got := sandbox.Full(row.total, row.free, row.was); got != row.want {
+			t.Errorf("%d of %d free, full before: %t: %t", row.free, row.total, row.was, got)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func (m *Machine) Sequence() uint64 { return m.sequence }
 // The error names a class that can't be packed and is left out.
 func (m *Machine) Usage() (*wire.Usage, error) {
 	classes := m.room.Classes()
-	usage := &wire.Usage{Sequence: m.sequence, Handled: m.handled, Classes: make(map[string]wire.PackedClass, len(classes))}
+	usage := &wire.Usage{Sequence: m.sequence, Handled: m.handled, Classes: make(map[string]wire.PackedClass, len(classes)), Closed: m.closed}
 	var bad []error
 	for i := range classes {
 		c := &classes[i]
@@ -48,6 +48,18 @@ func (m *Machine) Usage() (*wire.Usage, error) {
 		usage.Classes[c.Name] = packed
 	}
 	return usage, errors.Join(bad...)
+}
+
+// Withdraw has the masters offer nothing more of the agent for the reason why, or
+// with "" offer it again. What runs goes on, and a launch that is on its way is
+// tried.
+func (m *Machine) Withdraw(why string) {
+	if m.closed == why {
+		return
+	}
+	m.closed = why
+	m.sequence++
+	m.ready.Usage = true
 }
 
 // DeviceUse is how one device is.

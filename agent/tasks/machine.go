@@ -64,6 +64,7 @@ type Machine struct {
 	sequence   uint64
 	handled    uint64                       // launches with devices, on this connection
 	unwell     map[string]map[string]string // why, by class and id of the device
+	closed     string                       // why nobody is to be offered more of the agent, see Withdraw
 	ready      Ready
 	dirty      map[offers.TaskRef]bool // Progress to be written down
 }

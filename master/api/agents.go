@@ -14,7 +14,8 @@ type Agent struct {
 	Host       string            `json:"host"`
 	Address    string            `json:"address"` // HTTP, host:port
 	State      offers.AgentState `json:"state"`
-	Online     bool              `json:"online"` // connected to the leader
+	Online     bool              `json:"online"`           // connected to the leader
+	Closed     string            `json:"closed,omitempty"` // why it is offered to nobody for now, as it says
 	Attributes map[string]string `json:"attributes"`
 	Total      Amounts           `json:"total"`
 	Used       Amounts           `json:"used"`

@@ -21,8 +21,9 @@ type Space struct {
 	ID      offers.AgentID     `json:"id"`
 	Name    string             `json:"name"`
 	State   offers.AgentState  `json:"state"`
-	Online  bool               `json:"online"` // connected to the leader
-	Tasks   int                `json:"tasks"`  // that live
+	Online  bool               `json:"online"`           // connected to the leader
+	Closed  string             `json:"closed,omitempty"` // why it is offered to nobody for now, as it says
+	Tasks   int                `json:"tasks"`            // that live
 	Total   events.Room        `json:"total"`
 	Used    events.Room        `json:"used"`
 	Devices map[string]Devices `json:"devices,omitempty"` // by class

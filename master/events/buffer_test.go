@@ -267,7 +267,7 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%+v does not want to know of a restore", c.filter)
 		}
 	}
-	if got, err := events.ParseTypes("agent,task_ended"); err != nil || fmt.Sprint(got) != "[agent_registered agent_updated agent_disconnected task_ended]" {
+	if got, err := events.ParseTypes("agent,task_ended"); err != nil || fmt.Sprint(got) != "[agent_registered agent_updated agent_disconnected agent_closed agent_opened task_ended]" {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, text := range []string{"tasks", "", "agent,", "begin", "gap"} {

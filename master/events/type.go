@@ -14,6 +14,8 @@ const (
 	AgentRegistered       Type = "agent_registered"
 	AgentUpdated          Type = "agent_updated"
 	AgentDisconnected     Type = "agent_disconnected"
+	AgentClosed           Type = "agent_closed"
+	AgentOpened           Type = "agent_opened"
 	FrameworkRegistered   Type = "framework_registered"
 	FrameworkDisconnected Type = "framework_disconnected"
 	FrameworkRemoved      Type = "framework_removed"
@@ -39,7 +41,7 @@ const (
 
 // Types are those that can be asked for.
 var Types = []Type{
-	TaskLaunched, TaskUpdated, TaskKillOrdered, TaskEnded, AgentRegistered, AgentUpdated, AgentDisconnected,
+	TaskLaunched, TaskUpdated, TaskKillOrdered, TaskEnded, AgentRegistered, AgentUpdated, AgentDisconnected, AgentClosed, AgentOpened,
 	FrameworkRegistered, FrameworkDisconnected, FrameworkRemoved, RoleSet, LeaderElected,
 	DemandWaiting, OfferMade, OfferAccepted, OfferDeclined, OfferRescinded, OfferExpired,
 }
@@ -76,6 +78,8 @@ var Described = []Description{
 	{AgentRegistered, true, "An agent is new, or back.", words("agent_id name state resume")},
 	{AgentUpdated, true, "An agent is in another state.", words("agent_id name state resume")},
 	{AgentDisconnected, false, "The connection of an agent ended; it may be back at once.", words("agent_id")},
+	{AgentClosed, false, "An agent can take no more tasks for now and is offered to nobody; message says why. Its tasks go on.", words("agent_id name message")},
+	{AgentOpened, false, "An agent that was closed can take tasks again.", words("agent_id name")},
 	{FrameworkRegistered, true, "A framework is new, or back.", words("framework_id name role")},
 	{FrameworkDisconnected, true, "A framework is away, and removed at the deadline unless it comes back.", words("framework_id name role deadline")},
 	{FrameworkRemoved, true, "A framework was removed, with all its tasks.", words("framework_id name role deadline")},

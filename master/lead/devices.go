@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/master/match"
+	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
@@ -29,6 +31,12 @@ func (c *Core) devicesKnown(s *Agent) {
 // devicesReported takes a report of the use of devices. It is believed as far
 // as it can be read; one of a connection that is not registered is late.
 func (c *Core) devicesReported(s *Agent, m *wire.Usage) {
+	if s.id == "" {
+		if s.asked {
+			s.usage = m // newer than what it said with its registration, which is not durable yet
+		}
+		return
+	}
 	a := c.state().Agent(s.id)
 	if a == nil {
 		return
@@ -49,10 +57,31 @@ func (c *Core) devicesReported(s *Agent, m *wire.Usage) {
 		uses[name] = match.Use{Used: used, Unit: class.Unit, Unwell: told(class.Unwell, len(used))}
 	}
 	c.match.DevicesReported(s.id, uses)
+	c.closed(a, m.Closed)
+}
+
+// closed takes why an agent is to be offered to nobody for now.
+func (c *Core) closed(a *state.Agent, why string) {
+	if why != "" && !showable(why) {
+		why = unsaid
+	}
+	if !c.match.AgentClosed(a.ID, why) {
+		return
+	}
+	e := events.Event{Type: events.AgentClosed, Time: c.wall(), Agent: a.ID, Name: a.Name, Message: why}
+	if why == "" {
+		e.Type = events.AgentOpened
+	}
+	c.told = append(c.told, e)
 }
 
 // maxWhy bounds a sentence that is shown.
 const maxWhy = 256
+
+// unsaid stands for a reason that can't be shown.
+const unsaid = "its agent does not say why"
+
+func showable(why string) bool { return why != "" && len(why) <= maxWhy && offers.Printable(why) }
 
 // told returns why devices are unwell, as it can be shown, of those there are.
 func told(unwell map[int]string, devices int) map[int]string {
@@ -62,8 +91,8 @@ func told(unwell map[int]string, devices int) map[int]string {
 		if !there {
 			continue
 		}
-		if why == "" || len(why) > maxWhy || !offers.Printable(why) {
-			why = "its agent does not say why"
+		if !showable(why) {
+			why = unsaid
 		}
 		if out == nil {
 			out = map[int]string{}

@@ -19,6 +19,7 @@ type agent struct {
 	number1 [numbers1]int64 // likewise total, fair and columns
 	group   *group          // see lore; nil: nothing is known
 	online  bool            // its session is there
+	closed  string          // why it is offered to nobody for now, as it says; "": it can be
 	counted bool            // its total is in the cluster's
 	grew    bool            // stands in Matcher.grown
 	version uint64          // which change of the agents, counted over all of them, made it what a search can see
@@ -140,6 +141,23 @@ func (m *Matcher) AgentOnline(id offers.AgentID, online bool) {
 	m.place(a)
 }
 
+// AgentClosed says why an agent is to be offered to nobody for now, as it reports;
+// "" that it can be offered. Its tasks go on, and what it has counts in fair shares.
+// It returns whether that is news.
+func (m *Matcher) AgentClosed(id offers.AgentID, why string) bool {
+	a := m.agents[id]
+	if a == nil || a.closed == why {
+		return false
+	}
+	if a.closed == "" {
+		m.rescind(m.book.OfAgent(id), "agent_closed")
+	}
+	m.unplace(a)
+	a.closed = why
+	m.place(a)
+	return true
+}
+
 // forget drops an agent with its offers and tasks.
 func (m *Matcher) forget(a *agent) {
 	m.rescind(m.book.OfAgent(a.id), "agent_lost")
@@ -158,7 +176,7 @@ func (m *Matcher) place(a *agent) {
 	if a.info.State != offers.AgentUnreachable && !a.counted {
 		m.count(a, 1)
 	}
-	if !a.online || a.info.State != offers.AgentActive {
+	if !a.online || a.closed != "" || a.info.State != offers.AgentActive {
 		return
 	}
 	m.kinds.read(a)

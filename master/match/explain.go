@@ -69,6 +69,7 @@ type Against struct {
 // Why an agent is out.
 const (
 	AgainstState      = "state"       // What: it is draining, drained, unreachable, or away: it has no connection to this master
+	AgainstClosed     = "closed"      // What: why it wants nothing more for now, as it says
 	AgainstTooSmall   = "too_small"   // What: the first kind of which it has less in all than is asked
 	AgainstShort      = "short"       // What: the first kind of which it has less free than is asked, and enough in all
 	AgainstConstraint = "constraint"  // What: the first that it does not meet
@@ -390,8 +391,10 @@ func (m *Matcher) passedOver(d *demand, a *agent, quota bool) Against {
 	switch {
 	case a.info.State != offers.AgentActive:
 		return Against{AgainstState, string(a.info.State)}
-	case a.slot < 0:
+	case !a.online:
 		return Against{AgainstState, "away"}
+	case a.slot < 0:
+		return Against{AgainstClosed, a.closed}
 	}
 	for _, code := range []string{AgainstTooSmall, AgainstShort} {
 		if lacks := m.lacks(d, a, code); len(lacks) > 0 {

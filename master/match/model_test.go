@@ -22,6 +22,7 @@ type market struct {
 	frameworks []offers.FrameworkID
 	agents     []offers.AgentID
 	online     map[offers.AgentID]bool
+	closed     map[offers.AgentID]bool
 	connected  map[offers.FrameworkID]bool
 	counts     map[offers.FrameworkID]map[offers.DemandID]int
 	limits     map[offers.FrameworkID]map[offers.DemandID]offers.Constraint
@@ -55,7 +56,7 @@ func newMarket(t *rapid.T) *market {
 	placement := rapid.SampledFrom(offers.Placements()).Draw(t, "placement of the master")
 	m := &market{
 		bench: newBench(t, Config{OfferTimeout: timeout, Window: window, Placement: placement}), term: 1,
-		online: map[offers.AgentID]bool{}, connected: map[offers.FrameworkID]bool{}, counts: map[offers.FrameworkID]map[offers.DemandID]int{},
+		online: map[offers.AgentID]bool{}, closed: map[offers.AgentID]bool{}, connected: map[offers.FrameworkID]bool{}, counts: map[offers.FrameworkID]map[offers.DemandID]int{},
 		limits: map[offers.FrameworkID]map[offers.DemandID]offers.Constraint{},
 		out:    map[offers.OfferID]issued{}, tasks: map[offers.TaskRef]placed{},
 	}
@@ -302,7 +303,7 @@ func (m *market) turn(t *rapid.T) {
 	for _, o := range r.Offers {
 		_, twice := m.out[o.ID]
 		a := m.state.Agent(o.Agent)
-		if twice || slices.Contains(m.spent, o.ID) || !m.online[o.Agent] || a.State != offers.AgentActive || !m.connected[o.Framework] || !o.Expires.After(m.now) {
+		if twice || slices.Contains(m.spent, o.ID) || !m.online[o.Agent] || m.closed[o.Agent] || a.State != offers.AgentActive || !m.connected[o.Framework] || !o.Expires.After(m.now) {
 			t.Fatalf("%s is offered to %s on %s (%s)", o.ID, o.Framework, o.Agent, a.State)
 		}
 		m.out[o.ID] = issued{o.Framework, o.Demand, o.Agent, o.Units, o.Unit, o.Held, o.Expires}
@@ -387,6 +388,7 @@ func (m *market) leader(t *rapid.T) {
 		m.online[id] = m.online[id] && m.state.Agent(id).State != offers.AgentGone
 		m.AgentOnline(id, m.online[id])
 	}
+	clear(m.closed)
 }
 
 func (m *market) reconnect(t *rapid.T) {
@@ -452,6 +454,17 @@ func (m *market) goOnline(t *rapid.T) {
 	m.AgentOnline(id, m.online[id])
 }
 
+// goClosed has an agent say that it can take no more tasks, or can again.
+func (m *market) goClosed(t *rapid.T) {
+	id := m.somewhere(t)
+	if m.state.Agent(id).State == offers.AgentGone {
+		return
+	}
+	why := rapid.SampledFrom([]string{"", "", "its disk is full", "it is tired"}).Draw(t, "closed")
+	m.closed[id] = why != ""
+	m.AgentClosed(id, why)
+}
+
 func (m *market) comeBack(t *rapid.T) {
 	id := m.somewhere(t)
 	if a := m.state.Agent(id); a.State != offers.AgentGone {
@@ -490,7 +503,7 @@ func TestPromisesOfTheMatcher(t *testing.T) {
 		m := newMarket(t)
 		actions := map[string]func(*rapid.T){
 			"accept": m.accept, "accept 2": m.accept, "demand": m.demands, "demand 2": m.demands,
-			"devices": m.devices, "come back": m.comeBack, "online": m.goOnline, "state of an agent": m.setState,
+			"devices": m.devices, "come back": m.comeBack, "online": m.goOnline, "closed": m.goClosed, "state of an agent": m.setState,
 			"end of a task": m.endTask, "role": m.setRole, "session": m.reconnect, "term": m.leader,
 			"a new agent": func(t *rapid.T) {
 				if len(m.agents) < 6 {

@@ -21,7 +21,8 @@ type View struct {
 // AgentView is the room of one agent.
 type AgentView struct {
 	ID      offers.AgentID
-	Online  bool // connected to this leader and offered
+	Online  bool   // connected to this leader
+	Closed  string // why it is offered to nobody for now, as it says; "": it can be
 	Used    offers.Holding
 	Offered offers.Holding
 	Free    offers.Holding

@@ -47,7 +47,7 @@ func (m *Matcher) Held() map[offers.AgentID]offers.Holding {
 }
 
 func (m *Matcher) viewAgent(a *agent) AgentView {
-	v := AgentView{ID: a.id, Online: a.online}
+	v := AgentView{ID: a.id, Online: a.online, Closed: a.closed}
 	if len(a.room.Classes()) > 0 {
 		v.Devices = a.room.Clone().Classes()
 	}

@@ -68,11 +68,14 @@ type (
 	}
 	// Usage is the packed use of every device class, sent after every change.
 	// Handled is how many launches with devices the agent had taken on this
-	// connection before it: what those hold is in it, if it is still held.
+	// connection before it: what those hold is in it, if it is still held. Closed
+	// says why the agent is to be offered to nobody for now, though its tasks go
+	// on; "" while it can take more.
 	Usage struct {
 		Sequence uint64                 `json:"sequence"`
 		Handled  uint64                 `json:"handled,omitempty"`
 		Classes  map[string]PackedClass `json:"classes"`
+		Closed   string                 `json:"closed,omitempty"`
 	}
 	// PackedClass is one class in packed form, see offers.Packed. Unwell says
 	// which devices, by their index, can't be given to anyone for now, and why.

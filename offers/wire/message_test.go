@@ -30,7 +30,7 @@ func full() map[string][]wire.Message {
 	master := wire.MasterInfo{Name: "m1", Address: "h:1", Term: 7}
 	task := offers.Task{ID: "t", Name: "n", Resources: resources, Command: &offers.Command{Argv: []string{"a", ""}, Env: map[string]string{"A": "b"}, User: "u", Dir: "d"},
 		KillGrace: 1e9, MaxRuntime: 2e9, Labels: map[string]string{"a": "b"}}
-	usage := wire.Usage{Sequence: 3, Handled: 2, Classes: map[string]wire.PackedClass{"gpu": {Bits: 8, Unit: 1 << 20, Used: []string{"0x07140003"}, Unwell: map[int]string{2: "XID 79"}}}}
+	usage := wire.Usage{Sequence: 3, Handled: 2, Closed: "c", Classes: map[string]wire.PackedClass{"gpu": {Bits: 8, Unit: 1 << 20, Used: []string{"0x07140003"}, Unwell: map[int]string{2: "XID 79"}}}}
 	second := offers.Duration(1e9)
 	return map[string][]wire.Message{
 		"from framework": {

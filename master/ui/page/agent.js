@@ -64,6 +64,7 @@ function aboutOf(record, now) {
   const attributes = Object.entries(record.attributes).map(([k, v]) => h("code", {}, `${k}=${v}`));
   return facts([
     ["State", badge(now?.state ?? record.state)],
+    ["Closed", (now ?? record).closed],
     ["Connected", (now?.online ?? record.online) ? "yes" : "no"],
     ["Id", h("code", {}, record.id)],
     ["Host", record.host],

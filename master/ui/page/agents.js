@@ -72,7 +72,7 @@ export function agentsView(view) {
 }
 
 function agentRow(a) {
-  const state = a.state === "active" && !a.online ? "offline" : a.state;
+  const state = a.state !== "active" ? a.state : !a.online ? "offline" : a.closed ? "closed" : "active";
   return row([
     h("a", { href: `#/agents/${encodeURIComponent(a.id)}` }, a.name), badge(state), a.tasks,
     usage(a, "cpus"), usage(a, "mem"), deviceStrips(a),

@@ -217,6 +217,10 @@ function apply(e) {
     case "agent_disconnected":
       touch(e.agent_id, (a) => (a.online = false));
       break;
+    case "agent_closed":
+    case "agent_opened":
+      touch(e.agent_id, (a) => (a.closed = e.message));
+      break;
     case "leader_elected":
       leads(e);
       break;
@@ -323,6 +327,7 @@ function arrived(a) {
   known.total = { cpus, mem, disk, bandwidth };
   known.state = a.state;
   known.online = a.online;
+  known.closed = a.closed;
   for (const [name, c] of Object.entries(a.devices)) {
     if (known.devices?.[name]?.capacity.length !== c.capacity.length) {
       anew();
@@ -356,7 +361,7 @@ export function wholeOf(a, kind) {
 }
 
 // ringed says whether an agent is in the rings: only what can be offered is.
-export const ringed = (a) => a.online && a.state === "active";
+export const ringed = (a) => a.online && a.state === "active" && !a.closed;
 
 // Nobody looks: the connection is given back, and another page reads where one
 // is looked at. Who looks again goes on after the last event.
