@@ -107,9 +107,10 @@ type Conn struct {
 	away  atomic.Bool // whoever reads is busy with a frame, so pings are not answered
 	gone  atomic.Bool // nothing more is to be heard
 
-	writes atomic.Bool // the writer runs, or has run for the last time
-	asks   atomic.Bool // it is to send a ping
-	pings  *time.Timer // calls ask
+	writes atomic.Bool            // the writer runs, or has run for the last time
+	asks   atomic.Bool            // it is to send a ping
+	asked  atomic.Pointer[string] // it is to answer a ping, which said this
+	pings  *time.Timer            // calls ask
 
 	closing sync.Once
 	reason  string
@@ -230,8 +231,7 @@ func newConn(ws *websocket.Conn, below *cork, protocol string, opts Options) *Co
 	ws.SetReadLimit(c.opts.Message)
 	_ = ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
 	ws.SetPongHandler(func(string) error { c.heard(); return nil })
-	answer := ws.PingHandler()
-	ws.SetPingHandler(func(data string) error { c.heard(); return answer(data) })
+	ws.SetPingHandler(func(data string) error { c.heard(); c.answer(data); return nil })
 	c.pings = time.AfterFunc(time.Hour, c.ask) // which Reset says exactly
 	c.pings.Reset(c.opts.tillPing(time.Now(), 0))
 	return c

@@ -9,9 +9,9 @@ import (
 )
 
 // cork is the connection below a websocket. While it is in, what is written
-// waits, so that many frames leave by one call of the system; the frames of
-// pings and closes, which others write, wait along. Safe for concurrent use, as
-// the connection is; one goroutine puts it in and pulls it.
+// waits, so that many frames leave by one call of the system; the answer to a
+// close, which the reader writes, waits along. Safe for concurrent use, as the
+// connection is; one goroutine puts it in and pulls it.
 type cork struct {
 	net.Conn
 

@@ -51,3 +51,11 @@ func (c *Conn) ask() {
 		c.rouse()
 	}
 }
+
+// answer has a ping answered, the last one alone where several wait for it. That
+// is the writer's to do: beside a piece of its that is under way a pong would have
+// its own, shorter deadline hold for both.
+func (c *Conn) answer(ping string) {
+	c.asked.Store(&ping)
+	c.rouse()
+}

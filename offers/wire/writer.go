@@ -16,9 +16,9 @@ func (c *Conn) rouse() {
 	}
 }
 
-// write owns all writing, including pings and the close frame. It returns when
-// there is nothing left to write, since most connections are idle. What End finds
-// has writeTimeout like all else, a turn of it at least.
+// write owns all writing, including pings, pongs and the close frame. It returns
+// when there is nothing left to write, since most connections are idle. What End
+// finds has writeTimeout like all else, a turn of it at least.
 func (c *Conn) write() {
 	for good := true; ; {
 		stopped := c.stopped()
@@ -34,16 +34,23 @@ func (c *Conn) write() {
 			c.over()
 			return
 		case c.asks.Swap(false):
-			good = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) == nil
+			good = c.control(websocket.PingMessage, "")
+		case c.asked.Load() != nil: // what is queued has its turn, however often it pings
+			good = c.control(websocket.PongMessage, *c.asked.Swap(nil)) && c.putAll()
 		case c.out.waits():
 			good = c.putAll()
 		default:
 			c.writes.Store(false)
-			if !(c.stopped() || c.asks.Load() || c.out.waits()) || c.writes.Swap(true) {
+			if !c.due() || c.writes.Swap(true) {
 				return
 			}
 		}
 	}
+}
+
+// due reports whether there is something for the writer.
+func (c *Conn) due() bool {
+	return c.stopped() || c.asks.Load() || c.asked.Load() != nil || c.out.waits()
 }
 
 // over ends the connection; the writer runs no more.
@@ -123,6 +130,10 @@ func (c *Conn) putJoined(frame, next []byte, deadline time.Time) bool {
 		good = add(next)
 	}
 	return good && (room.Len() == 0 || c.put(room.Bytes(), deadline))
+}
+
+func (c *Conn) control(kind int, data string) bool {
+	return c.ws.WriteControl(kind, []byte(data), time.Now().Add(writeTimeout)) == nil
 }
 
 func (c *Conn) put(frame []byte, deadline time.Time) bool {
