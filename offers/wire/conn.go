@@ -55,7 +55,7 @@ type Options struct {
 	Queue   int           // frames that may wait to be sent; 0 means 262,144
 	Bytes   int           // of the frames that may wait to be sent; 0 means 32 MiB
 	Ping    time.Duration // after so long without a frame, ping or pong one is asked for by a ping; 0 means 5 s, or a third of Silence
-	Silence time.Duration // after so long without a frame or pong Receive fails, which counts only while it waits; 0 means 30 s
+	Silence time.Duration // after so long without a piece of a message, ping or pong Receive fails, which counts only while it waits; 0 means 30 s
 	Binary  bool          // what is sent is no text
 	Compact bool          // messages are written in [Binary] form if the other end would have it so, too
 	Dial    Dialer        // how Dial connects; nil: over the network
@@ -101,6 +101,7 @@ type Conn struct {
 	below *cork // of ws, handled by the writer
 	opts  Options
 	form  Form
+	in    pieces // owned by whoever reads
 	out   *backlog
 	last  atomic.Int64 // when the other end was heard, in nanoseconds of the clock since born
 	born  time.Time
@@ -227,7 +228,7 @@ func newConn(ws *websocket.Conn, below *cork, protocol string, opts Options) *Co
 	if ws.Subprotocol() != protocol && ws.Subprotocol() != "" {
 		c.form, c.opts.Binary = Binary, true
 	}
-	c.out = newBacklog(c.opts)
+	c.in.heard, c.out = c.heard, newBacklog(c.opts)
 	ws.SetReadLimit(c.opts.Message)
 	_ = ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
 	ws.SetPongHandler(func(string) error { c.heard(); return nil })
@@ -283,7 +284,8 @@ func (c *Conn) readFrame() ([]byte, error) {
 	room := frames.Get().(*bytes.Buffer)
 	defer frames.Put(room)
 	room.Reset()
-	if _, err := room.ReadFrom(in); err != nil {
+	c.in.of = in
+	if _, err := room.ReadFrom(&c.in); err != nil {
 		return nil, err
 	}
 	frame := bytes.Clone(room.Bytes())

@@ -1,6 +1,9 @@
 package wire
 
-import "time"
+import (
+	"io"
+	"time"
+)
 
 // pingSlot is the time into which pings are gathered: those of all connections
 // of the hosts whose clocks agree go out at its multiples, so that a leader with
@@ -34,6 +37,21 @@ func (c *Conn) heard() {
 		c.last.Add(int64(quiet))
 		_ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
 	}
+}
+
+// pieces reads a message, each piece of which is a sign of life: over a slow line
+// a large one takes longer than a silence may, and no pong comes in the middle.
+type pieces struct {
+	of    io.Reader
+	heard func()
+}
+
+func (p *pieces) Read(to []byte) (int, error) {
+	n, err := p.of.Read(to)
+	if n > 0 {
+		p.heard()
+	}
+	return n, err
 }
 
 // quiet returns for how long nothing was heard, or up to a 64th of Silence more.

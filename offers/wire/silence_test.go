@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -102,6 +103,47 @@ func TestPeersPingKeepsAlive(t *testing.T) {
 		}
 		c.Close("done")
 		<-received
+		ws.Close()
+	})
+}
+
+// A large message over a slow line takes longer than a silence may, and nothing
+// can be said in the middle of it: each piece of it is a sign of life.
+func TestSlowMessageIsNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, ws := inMemory(t, Options{Ping: time.Hour, Silence: 12 * time.Second})
+		received := make(chan string)
+		go func() {
+			defer close(received)
+			for {
+				frame, err := c.Receive()
+				if err != nil {
+					return
+				}
+				received <- string(frame)
+			}
+		}()
+		const text = "a message"
+		head := []byte{0x81, 0x80 | byte(len(text)), 0, 0, 0, 0} // the last of a text, masked with zeros
+		for _, piece := range append([]string{string(head)}, strings.Split(text, "")...) {
+			if _, err := ws.NetConn().Write([]byte(piece)); err != nil {
+				t.Fatalf("it was left in the middle of a message: %v", err)
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if got := <-received; got != text {
+			t.Errorf("received %q, want %q", got, text)
+		}
+		begin := time.Now()
+		if _, err := ws.NetConn().Write(head); err != nil {
+			t.Fatal(err)
+		}
+		go read(ws)
+		<-received
+		if took := time.Since(begin); took > 12*time.Second {
+			t.Errorf("half a message was waited for for %v", took)
+		}
+		c.Close("done")
 		ws.Close()
 	})
 }
