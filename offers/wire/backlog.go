@@ -1,6 +1,9 @@
 package wire
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // backlog is the frames that wait to be sent, bounded in number and in bytes:
 // a burst of many small frames is no slow reader, and a few large ones that
@@ -25,6 +28,9 @@ func (b *backlog) push(frame []byte) bool {
 	waiting := len(b.frames) - b.head
 	if waiting >= b.maxFrames || waiting > 0 && b.bytes+len(frame) > b.maxBytes {
 		return false
+	}
+	if len(b.frames) == cap(b.frames) && b.head > len(b.frames)/2 { // a steady stream may never let it be empty
+		b.frames, b.head = slices.Delete(b.frames, 0, b.head), 0
 	}
 	b.frames = append(b.frames, frame)
 	b.bytes += len(frame)
