@@ -39,6 +39,8 @@ func statusOf(code offers.Code) int {
 		return http.StatusRequestEntityTooLarge
 	case offers.RateLimited:
 		return http.StatusTooManyRequests
+	case offers.AgentAway:
+		return http.StatusBadGateway
 	case offers.NotLeader, offers.Unavailable:
 		return http.StatusServiceUnavailable
 	case offers.Internal:

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -75,6 +76,9 @@ func (a *api) sandbox(w http.ResponseWriter, r *http.Request, what string, query
 	ag := p.State.Agent(t.Agent)
 	if ag == nil || ag.State == offers.AgentGone || ag.Address == "" {
 		return offers.Errorf(offers.UnknownAgent, "task %s was on agent %s, which is gone with its files", t.Ref(), t.Agent)
+	}
+	if ag.State == offers.AgentUnreachable { // who asked would wait for nothing, and ask again as where it restarts
+		return offers.Errorf(offers.AgentAway, "agent %s is unreachable since %s: nothing on it can be read or run before it is back", ag.ID, ag.Since.Format(time.RFC3339))
 	}
 	scheme := "http"
 	if ag.Secure {

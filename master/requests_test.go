@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/replica"
@@ -361,12 +362,21 @@ func TestSandboxIsPassedOnFromTheAgent(t *testing.T) {
 	if status != 502 || !strings.Contains(text, "does not answer") {
 		t.Errorf("a dead agent: %d %s", status, text)
 	}
-	if _, err := s.command(t.Context(), state.Command{SetAgentState: &state.SetAgentState{ID: "a00001-c0de", State: offers.AgentGone, Time: dawn}}); err != nil {
-		t.Fatal(err)
-	}
-	status, _, text = s.ask("GET", "/v1/tasks/t2/logs", "", "Authorization", "Bearer secret")
-	if status != 404 || !strings.Contains(text, "gone with its files") {
-		t.Errorf("an agent that is gone for good: %d %s", status, text)
+	for _, c := range []struct {
+		is     offers.AgentState
+		status int
+		says   string
+	}{
+		{offers.AgentUnreachable, 502, `"code":"agent_away","message":"agent a00001-c0de is unreachable since ` + dawn.Format(time.RFC3339)},
+		{offers.AgentGone, 404, "gone with its files"},
+	} {
+		if _, err := s.command(t.Context(), state.Command{SetAgentState: &state.SetAgentState{ID: "a00001-c0de", State: c.is, Time: dawn}}); err != nil {
+			t.Fatal(err)
+		}
+		status, _, text = s.ask("GET", "/v1/tasks/t2/logs", "", "Authorization", "Bearer secret")
+		if status != c.status || !strings.Contains(text, c.says) {
+			t.Errorf("an agent that is %s: %d %s", c.is, status, text)
+		}
 	}
 }
 

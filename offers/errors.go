@@ -13,6 +13,7 @@ const (
 	FailedOver       Code = "failed_over"
 	UnknownFramework Code = "unknown_framework"
 	UnknownAgent     Code = "unknown_agent" // agents only: the id they registered with is unknown or gone
+	AgentAway        Code = "agent_away"    // what is asked of one that is unreachable
 	FrameworkRemoved Code = "framework_removed"
 	Unauthenticated  Code = "unauthenticated"
 	Forbidden        Code = "forbidden"
