@@ -61,6 +61,9 @@ func arrangeFlags(c *cli.Command, path string, out, rest []string) ([]string, er
 			words, rest = append(words, arg), rest[1:]
 			continue
 		}
+		if isHelp(arg) { // it is no topic of the words before it
+			return append(out, arg), nil
+		}
 		takes, err := flagTakes(c, path, arg)
 		if err != nil {
 			return nil, err
@@ -80,14 +83,16 @@ func arrangeFlags(c *cli.Command, path string, out, rest []string) ([]string, er
 	return out, nil
 }
 
+func isHelp(arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return name == "help" || name == "h"
+}
+
 func runsAnother(path string) bool { return path == "ringmaster run" || path == "ringmaster dev" }
 
 // flagTakes reports whether the next argument is the flag's value.
 func flagTakes(c *cli.Command, path, arg string) (bool, error) {
 	name, _, inline := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	if name == "help" || name == "h" {
-		return false, nil
-	}
 	var known []string
 	for _, f := range c.Flags {
 		if slices.Contains(f.Names(), name) {
