@@ -267,12 +267,20 @@ func (c *Conn) Receive() ([]byte, error) {
 			c.drain()
 		}
 		c.gone.Store(true)
-		c.End("the connection broke")
+		c.End(c.whyOver(err))
 		_ = c.ws.SetReadDeadline(time.Now()) // the writer need not linger
 		return nil, fmt.Errorf("receive: %w", err)
 	}
 	c.heard()
 	return frame, nil
+}
+
+// whyOver says to the other end, if that still reads, why it is not read any more.
+func (c *Conn) whyOver(err error) string {
+	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+		return "nothing was heard for " + c.opts.Silence.String()
+	}
+	return "the connection broke"
 }
 
 // readFrame reads a message into as much memory as it needs.

@@ -286,7 +286,11 @@ func TestSilenceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, ws := inMemory(t, Options{Ping: 5 * time.Second, Silence: 12 * time.Second})
 		ws.SetPingHandler(func(string) error { return nil }) // takes pings, never answers
-		go read(ws)
+		told := make(chan error, 1)
+		go func() {
+			_, _, err := ws.ReadMessage()
+			told <- err
+		}()
 		start := time.Now()
 		_, err := c.Receive()
 		if timeout := net.Error(nil); !errors.As(err, &timeout) || !timeout.Timeout() || time.Since(start) != 12*time.Second {
@@ -294,6 +298,9 @@ func TestSilenceEnds(t *testing.T) {
 		}
 		if err := c.Send([]byte("x")); !errors.Is(err, ErrClosed) {
 			t.Errorf("send after silence: %v", err)
+		}
+		if closed := (*websocket.CloseError)(nil); !errors.As(<-told, &closed) || closed.Text != "nothing was heard for 12s" {
+			t.Errorf("it was told %v", closed)
 		}
 		c.Close("done")
 		ws.Close()
