@@ -39,12 +39,12 @@ func quoted(name string) []byte {
 func plainly(name string, err error) error {
 	switch e := err.(type) {
 	case *json.UnmarshalTypeError:
-		where := e.Field
+		where := asWritten(e.Field)
 		if where == "" {
 			where = clip(name)
 		}
 		if where == "" {
-			return fmt.Errorf("a JSON object is needed, not a %s", clip(e.Value))
+			return fmt.Errorf("a JSON object is needed, not %s", article(clip(e.Value)))
 		}
 		return fmt.Errorf("%s: %s can't stand here", where, clip(e.Value))
 	case *json.SyntaxError:
@@ -54,4 +54,18 @@ func plainly(name string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", clip(name), err)
+}
+
+// asWritten returns the path of a field without the Go types that are embedded on
+// the way, which begin with a capital as no name in a message does.
+func asWritten(path string) string {
+	parts := slices.DeleteFunc(strings.Split(path, "."), func(part string) bool { return part != "" && part[0] >= 'A' && part[0] <= 'Z' })
+	return strings.Join(parts, ".")
+}
+
+func article(kind string) string {
+	if kind == "array" {
+		return "an " + kind
+	}
+	return "a " + kind
 }

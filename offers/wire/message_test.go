@@ -196,6 +196,23 @@ func TestDecodeHostile(t *testing.T) {
 	}
 }
 
+// A refusal names a field as it is written, whatever Go types it is read into.
+func TestDecodeNamesFieldsAsWritten(t *testing.T) {
+	for _, row := range []struct {
+		of          wire.Vocabulary
+		frame, want string
+	}{
+		{wire.FromExec, `{"type":"start","terminal":{"rows":-1}}`, "start: terminal.rows: number -1 can't stand here"},
+		{wire.FromAgent, `{"type":"statuses","statuses":[{"exit_code":"x"}]}`, "statuses: statuses.exit_code: string can't stand here"},
+		{wire.FromFramework, `[]`, `the message is not a JSON object with a "type": a JSON object is needed, not an array`},
+		{wire.FromFramework, `7`, `the message is not a JSON object with a "type": a JSON object is needed, not a number`},
+	} {
+		if _, _, err := wire.Decode(row.of, []byte(row.frame)); err == nil || err.Error() != row.want {
+			t.Errorf("%s: %v; want %s", row.frame, err, row.want)
+		}
+	}
+}
+
 // What a later version adds is ignored, and one bad demand or task does not
 // spoil its neighbours.
 func TestDecodeTolerant(t *testing.T) {
