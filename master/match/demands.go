@@ -65,8 +65,9 @@ type form struct {
 	key    string // of the shape
 	made   uint64 // epoch of plan
 	plan   *plan
-	failed uint64   // the latest round in which nobody could be offered it
-	why    []string // it failed; to be read only
+	failed uint64     // the latest round in which nobody could be offered it
+	why    []string   // it failed; to be read only
+	lore   *shapeLore // see lore.shapeOf
 }
 
 // plan is what a demand comes to in the present kinds. Demands of one shape

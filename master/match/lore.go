@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/heap"
 )
 
 // lore is what was learned of the demands so far, class by class, and nothing
@@ -34,7 +35,9 @@ type lore struct {
 	turnover  float64 // units that end for each that is asked for, at most 1, as of the tables
 	classes   map[string]*classLore
 	shapes    map[string]*shapeLore
-	inOrder   []*shapeLore // by first sight, so that sums are the same every time
+	inOrder   []*shapeLore          // by first sight, so that sums are the same every time
+	lightest  heap.Heap[*shapeLore] // the same, in front who was seen the least
+	fallen    float64               // by which all weights count for less, see sawShape; 0 while tables are made
 
 	kinds   *kinds       // that aligned was made for
 	aligned []*classLore // by class of kinds
@@ -58,8 +61,20 @@ type classLore struct {
 type shapeLore struct {
 	key    string
 	spec   offers.Demand
-	weight float64 // units seen
+	weight float64 // units seen, beyond lore.fallen
+	place  int     // in lore.lightest, -1: it was forgotten
 	hosts  []bool  // by group, whether its agents could ever host it; nil: not found out yet
+
+	asks   []loreAsk // what it asks of the classes that the cluster has devices of
+	asksOf uint64    // the epoch of asks
+}
+
+// loreAsk is what a unit asks of one class.
+type loreAsk struct {
+	class   int
+	milli   int64 // thousandths of each device
+	count   float64
+	devices float64 // thousandths in all
 }
 
 const (
@@ -86,19 +101,16 @@ func (l *lore) asked(m *Matcher, d *demand) {
 	l.align(m)
 	units := math.Min(float64(d.left), loreInterval)
 	l.seen += units
-	r := &d.spec.Resources
-	for i, class := range m.kinds.classes {
-		if ask, asked := r.Devices[class]; asked && m.devices[i] > 0 {
-			size := m.total[scalars+i] / m.devices[i]
-			milli := min(thousandths(ask.Bytes(size)/int64(ask.Count), size), 1000)
-			c := l.aligned[i]
-			c.sizes[milli] += units * float64(ask.Count)
-			c.cpus += units * float64(r.Amounts[offers.CPUs])
-			c.devices += units * float64(ask.Count) * float64(milli)
+	if len(d.spec.Resources.Devices) > 0 {
+		s := l.shapeOf(d)
+		cpus := float64(s.spec.Resources.Amounts[offers.CPUs])
+		for _, ask := range s.asked(m) {
+			c := l.aligned[ask.class]
+			c.sizes[ask.milli] += units * ask.count
+			c.cpus += units * cpus
+			c.devices += units * ask.devices
 		}
-	}
-	if len(r.Devices) > 0 {
-		l.sawShape(d, units)
+		l.sawShape(s, units)
 	}
 	if l.seen >= l.due {
 		l.due = l.seen + math.Min(math.Max(l.seen, 1), loreInterval)
@@ -106,25 +118,53 @@ func (l *lore) asked(m *Matcher, d *demand) {
 	}
 }
 
-// sawShape counts a shape. When there are too many, all counts fall by the least
-// of them, so that what is frequent stays.
-func (l *lore) sawShape(d *demand, units float64) {
+// shapeOf returns the shape of a demand, which its form has at hand where it is
+// not new, or new again since it was forgotten.
+func (l *lore) shapeOf(d *demand) *shapeLore {
+	if s := d.form.lore; s != nil && s.place >= 0 {
+		return s
+	}
 	s := l.shapes[d.key]
 	if s == nil {
-		s = &shapeLore{key: d.key, spec: d.spec}
+		s = &shapeLore{key: d.key, spec: d.spec, weight: l.fallen, place: -1}
 		l.shapes[d.key] = s
 		l.inOrder = append(l.inOrder, s)
+		l.lightest.Push(s)
 	}
+	d.form.lore = s
+	return s
+}
+
+// asked returns what a unit asks of each class, in their order.
+func (s *shapeLore) asked(m *Matcher) []loreAsk {
+	if s.asksOf == m.epoch {
+		return s.asks
+	}
+	s.asks, s.asksOf = s.asks[:0], m.epoch
+	for i, class := range m.kinds.classes {
+		if ask, asked := s.spec.Resources.Devices[class]; asked && m.devices[i] > 0 {
+			size, count := m.total[scalars+i]/m.devices[i], float64(ask.Count)
+			milli := min(thousandths(ask.Bytes(size)/int64(ask.Count), size), 1000)
+			s.asks = append(s.asks, loreAsk{i, milli, count, count * float64(milli)})
+		}
+	}
+	return s.asks
+}
+
+// sawShape counts a shape. When there are too many, all counts fall by the least
+// of them, so that what is frequent stays.
+func (l *lore) sawShape(s *shapeLore, units float64) {
 	s.weight += units
-	if len(l.inOrder) > loreShapes {
-		least := slices.MinFunc(l.inOrder, func(a, b *shapeLore) int { return cmp.Compare(a.weight, b.weight) }).weight
-		l.inOrder = slices.DeleteFunc(l.inOrder, func(s *shapeLore) bool {
-			s.weight -= least
-			if s.weight <= 0 {
-				delete(l.shapes, s.key)
-			}
-			return s.weight <= 0
-		})
+	l.lightest.Fix(s)
+	if len(l.inOrder) <= loreShapes {
+		return
+	}
+	l.fallen = l.lightest.First().weight
+	for l.lightest.Len() > 0 && l.lightest.First().weight <= l.fallen {
+		gone := l.lightest.Pop()
+		delete(l.shapes, gone.key)
+		at := slices.Index(l.inOrder, gone)
+		l.inOrder = slices.Delete(l.inOrder, at, at+1)
 	}
 }
 
@@ -135,6 +175,7 @@ func (l *lore) align(m *Matcher) {
 	}
 	if l.classes == nil {
 		l.classes, l.shapes = map[string]*classLore{}, map[string]*shapeLore{}
+		l.lightest = heap.New(func(a, b *shapeLore) bool { return a.weight < b.weight }, func(s *shapeLore) *int { return &s.place })
 	}
 	l.kinds, l.aligned = m.kinds, nil
 	for _, name := range m.kinds.classes {
@@ -154,6 +195,10 @@ func (l *lore) align(m *Matcher) {
 // learn makes the tables anew.
 func (l *lore) learn(m *Matcher) {
 	l.turnover = min(l.ended/l.seen, 1)
+	for _, s := range l.inOrder {
+		s.weight -= l.fallen
+	}
+	l.fallen = 0
 	fade := l.seen > loreFades
 	for _, c := range l.aligned {
 		if fade {

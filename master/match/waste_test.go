@@ -2,7 +2,9 @@ package match
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -206,6 +208,50 @@ func TestLoreIsBounded(t *testing.T) {
 	}
 	if w.seen > loreFades || w.aligned[0].sizes[500] > loreFades {
 		t.Errorf("%v units are remembered, %v of one size", w.seen, w.aligned[0].sizes[500])
+	}
+}
+
+// TestLoreAgainstCounts: what is known of the shapes is what comes of counting all
+// of them one by one, and taking the least from each where they are too many.
+func TestLoreAgainstCounts(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a", `{"cpus":8,"devices":{"gpu":{"ids":["g0"],"capacity":[1000]}}}`)
+	w, rnd := b.waste(), rand.New(rand.NewPCG(5, 5))
+	var order []int64 // of the shapes, by their cpus
+	counts := map[int64]float64{}
+	for range 20_000 {
+		d := offers.Demand{ID: "x"}
+		cpus := rnd.Int64N(1 + rnd.Int64N(2*loreShapes))
+		d.Resources.Amounts[offers.CPUs] = cpus
+		d.Resources.Devices = map[string]offers.DeviceAsk{"gpu": {Count: 1}}
+		units := 1 + rnd.IntN(3)
+		w.asked(b.Matcher, &demand{spec: d, left: units, form: b.form(appendShape(nil, &d))})
+		if counts[cpus] == 0 {
+			order = append(order, cpus)
+		}
+		if counts[cpus] += float64(units); len(order) > loreShapes {
+			least := slices.Min(slices.Collect(maps.Values(counts)))
+			for cpus := range counts {
+				if counts[cpus] -= least; counts[cpus] == 0 {
+					delete(counts, cpus)
+				}
+			}
+			order = slices.DeleteFunc(order, func(cpus int64) bool { return counts[cpus] == 0 })
+		}
+	}
+	if w.lightest.Len() != len(order) || len(w.shapes) != len(order) {
+		t.Errorf("%d shapes are by weight and %d by key, want %d", w.lightest.Len(), len(w.shapes), len(order))
+	}
+	known := []int64{}
+	for _, s := range w.inOrder {
+		cpus := s.spec.Resources.Amounts[offers.CPUs]
+		known = append(known, cpus)
+		if got := s.weight - w.fallen; got != counts[cpus] || w.shapes[s.key] != s {
+			t.Fatalf("the shape with %d has %v, want %v", cpus, got, counts[cpus])
+		}
+	}
+	if !slices.Equal(known, order) {
+		t.Errorf("shapes are in the order %v, want %v", known, order)
 	}
 }
 
