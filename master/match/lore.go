@@ -254,14 +254,14 @@ func leftAfter(sizes []int, parts []float64) (now [fullDevice + 1]float64) {
 	}
 	for range loreHorizon {
 		before := now
-		for x := range now {
-			now[x] = 0
-			for i, m := range sizes {
-				if m <= x {
-					now[x] += parts[i] / all * before[x-m]
-				} else {
-					now[x] += parts[i] / all * before[x]
-				}
+		clear(now[:])
+		for i, m := range sizes {
+			part := parts[i] / all
+			for x, left := range before[:m] {
+				now[x] += part * left
+			}
+			for x, left := range before[:len(before)-m] {
+				now[m+x] += part * left
 			}
 		}
 	}
