@@ -159,15 +159,22 @@ func (t *tree) touchHome(slot int32) {
 	}
 }
 
-// touch loads a node.
+// touch loads what is read of a node whether keys are equal or not.
 func (t *tree) touch(id int32) {
-	keys, slots := t.entries(id)
 	sum := int64(0)
-	for i := 0; i < len(keys); i += block {
-		sum += keys[i]
-	}
-	for i := 0; i < len(slots); i += 2 * block {
-		sum += int64(slots[i])
+	if isLeaf(id) {
+		nd := &t.leaves[id]
+		for i := 0; i < leafWidth; i += block {
+			sum += nd.key[i]
+		}
+		for i := 0; i < leafWidth; i += 2 * block {
+			sum += int64(nd.slot[i])
+		}
+	} else {
+		nd := &t.inners[^id]
+		for i := 0; i < width; i += block {
+			sum += nd.key[i]
+		}
 	}
 	t.touched += sum
 }
