@@ -39,8 +39,8 @@ func (p *picture) room(a *state.Agent) match.AgentView {
 	room := offers.NewRoom(a.Total)
 	v := match.AgentView{ID: a.ID}
 	for t := range p.State.LiveTasksOn(a.ID) {
-		room.Claim(t.Holding)
-		v.Used = plus(v.Used, t.Holding)
+		room.Claim(*t.Holding)
+		v.Used = plus(v.Used, *t.Holding)
 	}
 	if v.Devices = room.Classes(); a.State != offers.AgentGone {
 		v.Free = room.Rest()

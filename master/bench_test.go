@@ -236,7 +236,7 @@ func loadedFolder(b *testing.B, agentCount, tasks int) (Config, []*wire.Register
 	agents, frameworks := slices.Collect(r.State().Agents()), slices.Collect(r.State().Frameworks())
 	for i := range tasks {
 		resources := offers.Resources{Amounts: offers.Amounts{1000, 1 << 30}}
-		batch = append(batch, state.Command{Launch: &state.Launch{Task: state.Task{
+		batch = append(batch, state.Command{Launch: &state.Launch{Task: state.TaskRecord{
 			Framework: frameworks[0].ID, Agent: agents[i%agentCount].ID, Role: "eng", Created: time.Now(),
 			Spec: offers.Task{ID: offers.TaskID(fmt.Sprint("t", i)), Name: "load", Resources: resources,
 				Command: &offers.Command{Argv: []string{"/bin/sh", "-c", "sleep 1"}, Env: map[string]string{"A": "1"}}},
@@ -250,7 +250,7 @@ func loadedFolder(b *testing.B, agentCount, tasks int) (Config, []*wire.Register
 	for a := range r.State().Agents() {
 		m := &wire.RegisterAgent{Agent: a.Agent}
 		for t := range r.State().LiveTasksOn(a.ID) {
-			m.Tasks = append(m.Tasks, wire.AgentTask{TaskRef: t.Ref(), State: offers.Running, Holding: t.Holding})
+			m.Tasks = append(m.Tasks, wire.AgentTask{TaskRef: t.Ref(), State: offers.Running, Holding: *t.Holding})
 		}
 		back = append(back, m)
 	}

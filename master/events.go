@@ -120,7 +120,7 @@ func (p *picture) eventFilter(r *http.Request) (f events.Filter, err error) {
 		if f.Framework != "" && f.Framework != t.Framework {
 			return f, offers.Errorf(offers.BadMessage, "task %s is not of framework %s", t.Ref(), f.Framework)
 		}
-		f.Framework, f.Task = t.Framework, t.Spec.ID
+		f.Framework, f.Task = t.Framework, t.ID
 	}
 	if text := q.Get("role"); text != "" {
 		f.Role = offers.Role(text)

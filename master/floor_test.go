@@ -113,7 +113,7 @@ func TestFloorIsWhatEventsAddUpTo(t *testing.T) {
 						Task: alive[i].Task, Agent: "a00001-c0de", State: offers.Finished, UpdateID: "u", Time: dawn}}})
 					alive = append(alive[:i], alive[i+1:]...)
 				} else {
-					task := state.Task{Framework: "f00001-c0de", Agent: "a00001-c0de", Role: "eng/ml", Created: dawn,
+					task := state.TaskRecord{Framework: "f00001-c0de", Agent: "a00001-c0de", Role: "eng/ml", Created: dawn,
 						Spec:    offers.Task{ID: offers.TaskID(fmt.Sprint("n", n)), Command: &offers.Command{Shell: "true"}},
 						Holding: offers.Holding{Amounts: offers.Amounts{int64(random.IntN(300)), gib, 0, 0}}}
 					if random.IntN(2) == 0 {

@@ -168,7 +168,7 @@ func newPicture(t testing.TB) *picture {
 	batch, web := framework("batch", "eng/ml"), framework("web", "ops")
 	grant := map[string][]offers.Grant{"gpu": {{ID: "g0", Index: 0, Memory: 10 * gib, Share: 500}}}
 	launch := func(f *state.Framework, a *state.Agent, id offers.TaskID, devices map[string][]offers.Grant) {
-		task := state.Task{Framework: f.ID, Agent: a.ID, Role: f.Role, Created: dawn.Add(time.Minute),
+		task := state.TaskRecord{Framework: f.ID, Agent: a.ID, Role: f.Role, Created: dawn.Add(time.Minute),
 			Spec:    offers.Task{ID: id, Name: "n-" + string(id), Command: &offers.Command{Shell: "true"}, Resources: offers.Resources{Amounts: offers.Amounts{1500, gib, 0, 0}}},
 			Holding: offers.Holding{Amounts: offers.Amounts{1500, gib, 0, 0}, Devices: offers.DevicesOf(devices)}}
 		if devices != nil {

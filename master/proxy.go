@@ -84,7 +84,7 @@ func (a *api) sandbox(w http.ResponseWriter, r *http.Request, what string, query
 	if ag.Secure {
 		scheme = "https"
 	}
-	at := &url.URL{Scheme: scheme, Host: ag.Address, Path: "/v1/sandbox/" + string(t.Framework) + "/" + string(t.Spec.ID) + what, RawQuery: query.Encode()}
+	at := &url.URL{Scheme: scheme, Host: ag.Address, Path: "/v1/sandbox/" + string(t.Framework) + "/" + string(t.ID) + what, RawQuery: query.Encode()}
 	a.proxy(at, "agent "+string(ag.ID), passedOn).ServeHTTP(w, r)
 	return nil
 }

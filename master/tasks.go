@@ -13,15 +13,15 @@ import (
 
 func (p *picture) showTask(t *state.Task) *shown.Task {
 	status := p.taskStatus(t)
-	a := t.Spec.Resources.Amounts
+	a := t.Pattern.Resources.Amounts
 	out := &shown.Task{
-		ID: t.Spec.ID, Name: t.Spec.Name, Framework: t.Framework, Agent: t.Agent, Role: t.Role, State: status.State,
+		ID: t.ID, Name: t.Pattern.Name, Framework: t.Framework, Agent: t.Agent, Role: t.Role, State: status.State,
 		Resources: shown.TaskResources{
 			CPUs: cores(a[offers.CPUs]), Mem: a[offers.Mem], Disk: a[offers.Disk], Bandwidth: a[offers.Bandwidth],
-			Ports: t.Holding.Ports, Devices: t.Spec.Resources.Devices,
+			Ports: t.Holding.Ports, Devices: t.Pattern.Resources.Devices,
 		},
 		Devices: status.Devices, ExitCode: status.ExitCode, Signal: status.Signal, Healthy: status.Healthy, Reason: status.Reason, Message: status.Message,
-		Labels: t.Spec.Labels, Killed: t.Kill != nil && t.End == nil, Created: moment(t.Created), Started: moment(status.Started),
+		Labels: t.Pattern.Labels, Killed: t.Kill != nil && t.End == nil, Created: moment(t.Created), Started: moment(status.Started),
 	}
 	if out.Devices == nil {
 		out.Devices = t.Holding.Devices.Map()
@@ -128,10 +128,10 @@ func (p *picture) findTask(text string) (*state.Task, error) {
 	}
 	var exact, begins []*state.Task
 	for t := range p.State.Tasks() {
-		if !strings.HasPrefix(string(t.Framework), framework) || !strings.HasPrefix(string(t.Spec.ID), id) {
+		if !strings.HasPrefix(string(t.Framework), framework) || !strings.HasPrefix(string(t.ID), id) {
 			continue
 		}
-		if begins = append(begins, t); string(t.Spec.ID) == id {
+		if begins = append(begins, t); string(t.ID) == id {
 			exact = append(exact, t)
 		}
 	}

@@ -59,7 +59,7 @@ func (d *deriving) command(c *state.Command, r *state.Result) {
 	case c.Launch != nil:
 		t := r.Value.(*state.Task)
 		e := ofTask(TaskLaunched, t)
-		e.Time, e.State, e.Name, e.Devices = t.Created, string(offers.Staging), t.Spec.Name, t.Holding.Devices.Map()
+		e.Time, e.State, e.Name, e.Devices = t.Created, string(offers.Staging), t.Pattern.Name, t.Holding.Devices.Map()
 		d.add(e)
 	case c.EndTask != nil:
 		d.ended(r.Ended)
@@ -114,7 +114,7 @@ func (d *deriving) killed(t *state.Task) {
 // ofTask copies what it needs: an event must not keep a task's environment.
 func ofTask(what Type, t *state.Task) Event {
 	room := Room(t.Holding.Amounts)
-	return Event{Type: what, Framework: t.Framework, Task: t.Spec.ID, Agent: t.Agent, Role: t.Role, Resources: &room}
+	return Event{Type: what, Framework: t.Framework, Task: t.ID, Agent: t.Agent, Role: t.Role, Resources: &room}
 }
 
 func (d *deriving) agent(what Type, a *state.Agent, at time.Time) {

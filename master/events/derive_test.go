@@ -68,7 +68,7 @@ func (c *chronicle) remove(id offers.FrameworkID, overdue bool) state.Command {
 }
 
 func (c *chronicle) launch(ref offers.TaskRef, on offers.AgentID) state.Command {
-	return state.Command{Launch: &state.Launch{Task: state.Task{
+	return state.Command{Launch: &state.Launch{Task: state.TaskRecord{
 		Framework: ref.Framework, Agent: on, Role: "eng", Created: c.now,
 		Spec:    offers.Task{ID: ref.Task, Name: "work", Command: &offers.Command{Shell: "secret"}},
 		Holding: offers.Holding{Amounts: offers.Amounts{1500, 1 << 30}},

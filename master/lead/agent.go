@@ -233,7 +233,7 @@ func (c *Core) agentGone(id offers.AgentID) {
 func (c *Core) agentUnreachable(id offers.AgentID) {
 	for t := range c.state().LiveTasksOn(id) {
 		c.update(t.Ref(), offers.Status{
-			Task: t.Spec.ID, Agent: id, State: offers.Unreachable, UpdateID: c.delivery.makeID(),
+			Task: t.ID, Agent: id, State: offers.Unreachable, UpdateID: c.delivery.makeID(),
 			Reason: offers.ReasonAgentAway, Message: "the agent does not answer", Time: c.wall(),
 		}, false)
 	}
@@ -251,7 +251,7 @@ func (c *Core) returned(t *state.Task, listed wire.AgentTask) {
 	now := listed.State
 	asked := c.unsure[t.Ref()] && now != offers.Staging // which was the answer
 	delete(c.unsure, t.Ref())
-	status := offers.Status{Task: t.Spec.ID, Agent: t.Agent, State: now, Healthy: listed.Healthy, Started: listed.Started, Time: c.wall()}
+	status := offers.Status{Task: t.ID, Agent: t.Agent, State: now, Healthy: listed.Healthy, Started: listed.Started, Time: c.wall()}
 	switch {
 	case now.Terminal() || !now.Known():
 	case t.Kill != nil && now == offers.Running, t.Doubtful && (now == offers.Starting || now == offers.Staging):

@@ -2,6 +2,7 @@ package lead
 
 import (
 	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
@@ -46,24 +47,24 @@ func (p *parcel) acknowledge(ref wire.StatusRef) {
 }
 
 func (p *parcel) launch(term uint64, t *state.Task) {
-	weight := launchWeight(t)
+	task := t.Spec()
+	weight := launchWeight(t, &task)
 	if len(p.launched) == parcelLaunched || len(p.launched) > 0 && p.weight+weight > parcelWeight {
 		p.flush()
 	}
 	p.term, p.weight = term, p.weight+weight
 	p.launched = append(p.launched, wire.LaunchTask{
-		Framework: t.Framework, LaunchID: t.LaunchID, User: t.User, Task: t.Spec, Holding: t.Holding, Policy: t.Policy,
+		Framework: t.Framework, LaunchID: t.LaunchID, User: t.User, Task: task, Holding: *t.Holding, Policy: t.Policy,
 	})
 }
 
 // launchWeight estimates the bytes of what callers can make large in a launch.
 // What is hard to tell goes alone.
-func launchWeight(t *state.Task) int {
-	s := &t.Spec
+func launchWeight(t *state.Task, s *offers.Task) int {
 	if s.Container != nil || s.Health != nil || len(s.Artifacts)+len(t.Holding.Devices) > 0 {
 		return parcelWeight
 	}
-	return (&state.Command{Launch: &state.Launch{Task: *t}}).Weight() + len(t.User) + len(s.Name) + 16*len(t.Holding.Ports)
+	return (&state.Command{Launch: &state.Launch{Task: state.TaskRecord{Spec: *s}}}).Weight() + len(t.User) + len(s.Name) + 16*len(t.Holding.Ports)
 }
 
 func (p *parcel) flush() {

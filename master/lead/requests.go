@@ -182,15 +182,15 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 		way := c.trace(t, acc.MadeFor(i))
 		c.Commit(state.Command{Launch: launch}, func(r state.Result) {
 			waiting--
-			way.accepted(c, t, r.Err)
+			way.accepted(c, r.Err)
 			if r.Err != nil {
 				if r.Err.Code != offers.TaskIDInUse {
-					s.dropped(c, t, r.Err, request)
+					s.dropped(c, t.Spec.ID, r.Err, request)
 				}
 				refuse(s.peer, r.Err, request)
 			} else {
 				durable = append(durable, t.Spec.ID)
-				c.sendLaunch(t)
+				c.sendLaunch(r.Value.(*state.Task))
 			}
 			if waiting == 0 && len(durable) > 0 {
 				s.peer.Send(&wire.Accepted{OfferIDs: acc.Offers, TaskIDs: durable}, request)
@@ -208,8 +208,8 @@ func (c *Core) nameLaunch() offers.LaunchID {
 
 // dropped tells that a launch came to nothing, on a later connection too: there
 // the framework may have asked, and heard that the launch is on its way.
-func (s *Framework) dropped(c *Core, t *state.Task, why *offers.Error, request string) {
-	told := &wire.Update{Status: offers.Status{Task: t.Spec.ID, State: offers.Dropped, Reason: offers.ReasonAgentLost, Message: why.Message, Time: c.wall()}}
+func (s *Framework) dropped(c *Core, id offers.TaskID, why *offers.Error, request string) {
+	told := &wire.Update{Status: offers.Status{Task: id, State: offers.Dropped, Reason: offers.ReasonAgentLost, Message: why.Message, Time: c.wall()}}
 	s.peer.Send(told, request)
 	if now := c.frameworks[s.id]; now != nil && now != s {
 		now.peer.Send(told, "")
@@ -236,7 +236,7 @@ func (s *Framework) reconcile(c *Core, m *wire.Reconcile, request string) {
 	if len(ids) == 0 {
 		for t := range c.state().TasksOf(s.id) {
 			if !t.Acknowledged {
-				ids = append(ids, t.Spec.ID)
+				ids = append(ids, t.ID)
 			}
 		}
 	}

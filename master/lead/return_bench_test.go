@@ -24,7 +24,7 @@ func BenchmarkReturn(b *testing.B) {
 			listed := map[*host][]wire.AgentTask{}
 			for _, r := range g.running {
 				t := g.state.Task(r.ref)
-				listed[r.host] = append(listed[r.host], wire.AgentTask{TaskRef: r.ref, LaunchID: r.id, State: offers.Running, Holding: t.Holding})
+				listed[r.host] = append(listed[r.host], wire.AgentTask{TaskRef: r.ref, LaunchID: r.id, State: offers.Running, Holding: *t.Holding})
 			}
 			ids := map[*host]offers.AgentID{}
 			for _, h := range g.hosts {

@@ -10,12 +10,13 @@ import (
 // way is the beginning of a traced task's way, to be told once it is durable.
 // nil is that of a task that is not traced.
 type way struct {
-	begins                   bool // the trace begins with it
+	of                       offers.Span // what its spans have in common
+	begins                   bool        // the trace begins with it
 	stated, offered, arrived time.Time
 }
 
 // trace makes a launch part of a trace, its framework's or one of its own.
-func (c *Core) trace(t *state.Task, from *offers.Offer) *way {
+func (c *Core) trace(t *state.TaskRecord, from *offers.Offer) *way {
 	if c.config.Root == nil {
 		return nil
 	}
@@ -26,11 +27,12 @@ func (c *Core) trace(t *state.Task, from *offers.Offer) *way {
 	if !t.Spec.Traceparent.Sampled() {
 		return nil
 	}
+	w.of = offers.Span{Parent: t.Spec.Traceparent, Task: t.Ref(), Agent: t.Agent, Demand: t.Demand}
 	return w
 }
 
 // accepted tells of the way to where the launch was committed, or refused.
-func (w *way) accepted(c *Core, t *state.Task, err *offers.Error) {
+func (w *way) accepted(c *Core, err *offers.Error) {
 	if w == nil {
 		return
 	}
@@ -39,14 +41,14 @@ func (w *way) accepted(c *Core, t *state.Task, err *offers.Error) {
 		failed = err.Message
 	}
 	if w.begins {
-		whole := c.span("task", t, w.stated, c.now, failed)
+		whole := spanned("task", w.of, w.stated, c.now, failed)
 		whole.Self, whole.Parent = whole.Parent, ""
 		c.spans = append(c.spans, whole)
 	}
 	c.spans = append(c.spans,
-		c.span("demand", t, w.stated, w.offered, ""),
-		c.span("offer", t, w.offered, w.arrived, ""),
-		c.span("accept", t, w.arrived, c.now, failed))
+		spanned("demand", w.of, w.stated, w.offered, ""),
+		spanned("offer", w.of, w.offered, w.arrived, ""),
+		spanned("accept", w.of, w.arrived, c.now, failed))
 }
 
 // traceEnds tells of tasks that ended: from when they did to when that was
@@ -56,7 +58,7 @@ func (c *Core) traceEnds(ended []*state.Task) {
 		return
 	}
 	for _, t := range ended {
-		if !t.Spec.Traceparent.Sampled() {
+		if !t.Traceparent.Sampled() {
 			continue
 		}
 		at := t.End.Time // by the agent's clock
@@ -70,14 +72,15 @@ func (c *Core) traceEnds(ended []*state.Task) {
 		if t.End.State != offers.Finished {
 			failed = t.End.Why()
 		}
-		s := c.span("end", t, at, c.now, failed)
+		of := offers.Span{Parent: t.Traceparent, Task: t.Ref(), Agent: t.Agent, Demand: t.Demand}
+		s := spanned("end", of, at, c.now, failed)
 		s.State = t.End.State
 		c.spans = append(c.spans, s)
 	}
 }
 
-func (c *Core) span(name string, t *state.Task, start, end time.Time, failed string) offers.Span {
-	return offers.Span{
-		Name: name, Parent: t.Spec.Traceparent, Start: start, End: end, Task: t.Ref(), Agent: t.Agent, Demand: t.Demand, Failed: failed,
-	}
+// spanned returns one part of a way.
+func spanned(name string, of offers.Span, start, end time.Time, failed string) offers.Span {
+	of.Name, of.Start, of.End, of.Failed = name, start, end, failed
+	return of
 }

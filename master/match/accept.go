@@ -17,12 +17,13 @@ type Draft struct {
 
 // Acceptance is what an accept came to.
 type Acceptance struct {
-	Offers   []offers.OfferID // that it used up
-	Errors   []*offers.Error  // to be sent, each once
-	Updates  []offers.Status  // dropped and rejected tasks
-	Launches []state.Task     // room is held for them; to be made durable, and only to be read
+	Offers   []offers.OfferID   // that it used up
+	Errors   []*offers.Error    // to be sent, each once
+	Updates  []offers.Status    // dropped and rejected tasks
+	Launches []state.TaskRecord // room is held for them; to be made durable, and only to be read
 
 	ended []*offers.Offer
+	last  *state.Task // of Launches
 }
 
 // MadeFor returns the offer out of which the i-th launch came.
@@ -64,7 +65,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 	if !takesAll(ended, drafts) {
 		room = insideOffers(a, ended)
 	}
-	out.Launches = make([]state.Task, 0, len(drafts))
+	out.Launches = make([]state.TaskRecord, 0, len(drafts))
 	var seen map[offers.TaskID]bool // of several
 	if len(drafts) > 1 {
 		seen = make(map[offers.TaskID]bool, len(drafts))
@@ -159,8 +160,9 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 	if f := m.frameworks[o.Framework]; f != nil {
 		role = f.role
 	}
-	out.Launches = append(out.Launches, state.Task{Framework: o.Framework, Agent: a.id, Role: role, Demand: o.Demand, Policy: policy, Spec: *t, Holding: h, Created: now.UTC()})
-	m.placeTask(a, &out.Launches[len(out.Launches)-1], func(h offers.Holding) {
+	out.Launches = append(out.Launches, state.TaskRecord{Framework: o.Framework, Agent: a.id, Role: role, Demand: o.Demand, Policy: policy, Spec: *t, Holding: h, Created: now.UTC()})
+	out.last = state.NewTask(&out.Launches[len(out.Launches)-1], out.last)
+	m.placeTask(a, out.last, func(h offers.Holding) {
 		if err := a.room.Take(h); err != nil {
 			panic("match: an offer held room that is not there: " + err.Error())
 		}

@@ -80,7 +80,7 @@ func (m *Matcher) replan(a *agent) {
 		return
 	}
 	slices.SortFunc(wrong, func(a, b *task) int {
-		return cmp.Or(cmp.Compare(a.of.Framework, b.of.Framework), cmp.Compare(a.of.Spec.ID, b.of.Spec.ID))
+		return cmp.Or(cmp.Compare(a.of.Framework, b.of.Framework), cmp.Compare(a.of.ID, b.of.ID))
 	})
 	m.rescindDevices(a)
 	for _, t := range wrong {
@@ -91,7 +91,7 @@ func (m *Matcher) replan(a *agent) {
 		m.charge(t.of.Framework, a, &held, -1, false)
 		a.room.Give(held)
 		choose := func(class string) offers.Policy { return cmp.Or(t.of.Policy, a.info.Policy(class)) }
-		if h, short := a.room.Plan(offers.Resources{Devices: t.of.Spec.Resources.Devices}, choose); short == "" {
+		if h, short := a.room.Plan(offers.Resources{Devices: t.of.Pattern.Resources.Devices}, choose); short == "" {
 			held.Devices, t.bound = h.Devices, h.Devices
 		}
 		a.room.Claim(held)

@@ -88,7 +88,7 @@ type Matcher struct {
 // task is a launch that holds room. There may be a million, so it points to what
 // the state has of it anyway.
 type task struct {
-	of    *state.Task // the state's record of the launch once that is committed; not its later ones
+	of    *state.Task // the state's of the launch once that is committed; not its later ones
 	agent *agent
 	bound offers.Devices
 	heard bool  // its agent has taken the launch
@@ -261,8 +261,8 @@ func (m *Matcher) placeTask(a *agent, of *state.Task, claim func(offers.Holding)
 	if f := m.frameworks[of.Framework]; f != nil {
 		f.enter(t)
 	}
-	claim(of.Holding)
-	m.charge(of.Framework, a, &of.Holding, 1, false)
+	claim(*of.Holding)
+	m.charge(of.Framework, a, of.Holding, 1, false)
 }
 
 // charge adds a holding to (sign -1: takes it from) a framework's allocation,

@@ -60,9 +60,7 @@ func (tx *tx) examine(a, old *Agent, c *RegisterAgent) {
 // doubt marks the living tasks of an agent that may not know all that ran.
 func (tx *tx) doubt(id offers.AgentID) {
 	for _, t := range collect(tx.living, id) {
-		marked := *t
-		marked.Doubtful = true
-		tx.replaceLiving(&marked)
+		tx.replaceLiving(t.amended(func(r *Rare) { r.Doubtful = true }))
 	}
 }
 

@@ -99,7 +99,7 @@ func TestOlderCheckpoint(t *testing.T) {
 	step("it connects anew", run(6, "k5", "k6", false), false, false)
 	step("a copy that was never the one of a master", run(7, "", "k7", false), true, true)
 	step("the run after it, which heard", run(8, "k7", "k8", false), false, false)
-	equal(t, "a launch takes no doubt over", l.do(Command{Launch: &Launch{Task{Framework: f, Agent: a.ID, Spec: offers.Task{ID: "new"}, Doubtful: true}}}).Value.(*Task).Doubtful, false)
+	equal(t, "a launch takes no doubt over", l.do(Command{Launch: &Launch{TaskRecord{Framework: f, Agent: a.ID, Spec: offers.Task{ID: "new"}, Doubtful: true}}}).Value.(*Task).Doubtful, false)
 }
 
 func TestAgentStates(t *testing.T) {
@@ -187,9 +187,9 @@ func TestLossesAreNumberedInOrder(t *testing.T) {
 	r := l.do(Command{SetAgentState: &SetAgentState{ID: a.ID, State: offers.AgentGone, Time: l.now}})
 	var got []offers.TaskID
 	for n, task := range r.Ended {
-		got = append(got, task.Spec.ID)
+		got = append(got, task.ID)
 		if n > 0 && task.Ended != r.Ended[n-1].Ended+1 {
-			t.Errorf("%s has the end %d after %d", task.Spec.ID, task.Ended, r.Ended[n-1].Ended)
+			t.Errorf("%s has the end %d after %d", task.ID, task.Ended, r.Ended[n-1].Ended)
 		}
 	}
 	equalList(t, "ended", got, want...)

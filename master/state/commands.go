@@ -106,7 +106,7 @@ type (
 	// and with offer_gone when the agent is not active. Of the task's life
 	// (Kill, End, Acknowledged, Ended, Restored, Doubtful, Absences) nothing
 	// is taken over. Result: the *Task.
-	Launch struct{ Task Task }
+	Launch struct{ Task TaskRecord }
 	// EndTask records the end of a task. The first end wins; an unknown task
 	// is no error. It fails with unknown_task when the status comes from
 	// another agent than the task was launched on. A status without UpdateID

@@ -104,13 +104,13 @@ func (w *compactWriter) command(c Command) error {
 }
 
 // common reports whether launch writes all that is said of a task.
-func common(t *Task) bool {
+func common(t *TaskRecord) bool {
 	s := &t.Spec
 	return s.Container == nil && s.Artifacts == nil && s.Health == nil && s.Resources.AnyPorts == 0 &&
 		t.Kill == nil && t.End == nil && !t.Acknowledged && t.Ended == 0 && !t.Restored && !t.Doubtful
 }
 
-func (w *compactWriter) launch(t *Task) {
+func (w *compactWriter) launch(t *TaskRecord) {
 	w.text(slotFramework, string(t.Framework))
 	w.text(slotAgent, string(t.Agent))
 	w.text(slotLaunch, string(t.LaunchID))
@@ -131,7 +131,7 @@ func (w *compactWriter) launch(t *Task) {
 	switch {
 	case s.Command == nil:
 		w.byte(partNone)
-	case w.like != nil && alike(s.Command, w.like.Command):
+	case w.like != nil && sameCommand(s.Command, w.like.Command):
 		w.byte(partSame)
 	default:
 		w.byte(partGiven)

@@ -111,7 +111,7 @@ func drawCommand(r *rand.Rand) Command {
 	case 2:
 		return Command{Put: &Put{Framework: task.Framework, Key: text(), Value: []byte(text())}}
 	default:
-		l := &Launch{Task{Framework: task.Framework, Agent: offers.AgentID(text()), Demand: offers.DemandID(text()), Role: offers.Role(text()), Created: at, Absences: r.Uint64()}}
+		l := &Launch{TaskRecord{Framework: task.Framework, Agent: offers.AgentID(text()), Demand: offers.DemandID(text()), Role: offers.Role(text()), Created: at, Absences: r.Uint64()}}
 		l.Task.Spec = offers.Task{ID: task.Task, Name: text(), Labels: words(), KillGrace: offers.Duration(r.Int64() - 1<<62), Traceparent: offers.Traceparent(text())}
 		l.Task.Spec.Resources = offers.Resources{
 			Amounts: offers.Amounts{r.Int64(), -1}, Ports: one(r, nil, offers.Ports{}, offers.Ports{{First: 1, Last: 65535}}), AnyPorts: r.IntN(8) / 7,

@@ -47,7 +47,7 @@ func (r *compactReader) command(c *Command) {
 	}
 }
 
-func (r *compactReader) launch(t *Task) {
+func (r *compactReader) launch(t *TaskRecord) {
 	t.Framework = offers.FrameworkID(r.text(slotFramework))
 	t.Agent = offers.AgentID(r.text(slotAgent))
 	t.LaunchID = offers.LaunchID(r.text(slotLaunch))

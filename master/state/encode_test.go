@@ -72,7 +72,7 @@ func (f *filler) fillStruct(v reflect.Value, path string) {
 }
 
 func TestRecordsKeepEveryField(t *testing.T) {
-	for _, record := range []any{new(Agent), new(Framework), new(Task), new(header), new(roleRecord), new(entryRecord), new(storeRecord)} {
+	for _, record := range []any{new(Agent), new(Framework), new(TaskRecord), new(header), new(roleRecord), new(entryRecord), new(storeRecord)} {
 		f := &filler{TB: t}
 		f.fill(reflect.ValueOf(record).Elem(), reflect.TypeOf(record).Elem().Name())
 		data, err := encoding.Marshal(record)

@@ -78,10 +78,9 @@ func (tx *tx) removeFramework(c *RemoveFramework) Result {
 	for _, t := range collect(tx.tasks, c.ID) {
 		switch {
 		case t.End == nil && t.Kill == nil:
-			killed := *t
-			killed.Kill = &KillOrder{Reason: offers.ReasonFrameworkGone, Time: c.Time}
-			tx.replaceLiving(&killed)
-			ordered = append(ordered, &killed)
+			killed := t.amended(func(r *Rare) { r.Kill = &KillOrder{Reason: offers.ReasonFrameworkGone, Time: c.Time} })
+			tx.replaceLiving(killed)
+			ordered = append(ordered, killed)
 		case t.End != nil && !t.Acknowledged:
 			tx.retire(t)
 		}

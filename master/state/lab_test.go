@@ -82,7 +82,7 @@ func (l *lab) framework(name string) offers.FrameworkID {
 }
 
 func launch(f offers.FrameworkID, id offers.TaskID, a offers.AgentID) Command {
-	return Command{Launch: &Launch{Task{Framework: f, Agent: a, Spec: offers.Task{ID: id}, Created: start}}}
+	return Command{Launch: &Launch{TaskRecord{Framework: f, Agent: a, Spec: offers.Task{ID: id}, Created: start}}}
 }
 
 func end(f offers.FrameworkID, id offers.TaskID, state offers.State) Command {

@@ -252,7 +252,7 @@ func (m *masters) commands() map[string]func(t *rapid.T) Command {
 		"launch": func(t *rapid.T) Command {
 			r := m.task(t)
 			// What a launch must not bring along.
-			k := Task{Framework: r.Framework, Agent: m.agent(t), Spec: offers.Task{ID: r.Task}, Created: m.now, Acknowledged: true, Ended: 7, LaunchID: rapid.SampledFrom([]offers.LaunchID{"", "1-1", "1-2"}).Draw(t, "launch"), Restored: true, Doubtful: true}
+			k := TaskRecord{Framework: r.Framework, Agent: m.agent(t), Spec: offers.Task{ID: r.Task}, Created: m.now, Acknowledged: true, Ended: 7, LaunchID: rapid.SampledFrom([]offers.LaunchID{"", "1-1", "1-2"}).Draw(t, "launch"), Restored: true, Doubtful: true}
 			k.Spec.KillGrace = offers.Duration(rapid.IntRange(0, 2).Draw(t, "own grace")) * 4e9
 			return Command{Launch: &Launch{k}}
 		},

@@ -18,7 +18,7 @@ type model struct {
 	agents     map[offers.AgentID]Agent
 	frameworks map[offers.FrameworkID]Framework
 	roles      map[offers.Role]offers.RoleSettings
-	tasks      map[offers.TaskRef]Task
+	tasks      map[offers.TaskRef]TaskRecord
 	values     map[string]Entry // by framework/key
 	floors     map[offers.FrameworkID]uint64
 
@@ -32,7 +32,7 @@ type model struct {
 func newModel() *model {
 	return &model{
 		agents: map[offers.AgentID]Agent{}, frameworks: map[offers.FrameworkID]Framework{},
-		roles: map[offers.Role]offers.RoleSettings{}, tasks: map[offers.TaskRef]Task{}, values: map[string]Entry{},
+		roles: map[offers.Role]offers.RoleSettings{}, tasks: map[offers.TaskRef]TaskRecord{}, values: map[string]Entry{},
 		floors: map[offers.FrameworkID]uint64{},
 	}
 }
@@ -216,13 +216,13 @@ func (m *model) examine(a *Agent, c *RegisterAgent) {
 }
 
 func (m *model) lose(a Agent, at time.Time) {
-	var living []Task
+	var living []TaskRecord
 	for _, t := range m.tasks {
 		if t.Agent == a.ID && t.End == nil {
 			living = append(living, t)
 		}
 	}
-	slices.SortFunc(living, func(a, b Task) int { return cmp.Compare(a.Ref().String(), b.Ref().String()) })
+	slices.SortFunc(living, func(a, b TaskRecord) int { return cmp.Compare(a.Ref().String(), b.Ref().String()) })
 	for _, t := range living {
 		m.end(t, offers.Status{State: offers.Gone, Reason: offers.ReasonAgentLost, Message: "agent " + a.Name + " is gone", Time: at})
 	}
@@ -278,7 +278,7 @@ func (m *model) setAgentState(c *SetAgentState) offers.Code {
 	return ""
 }
 
-func (m *model) launch(t Task) offers.Code {
+func (m *model) launch(t TaskRecord) offers.Code {
 	if t.Spec.ID == "" || t.Spec.ID == ".." {
 		return offers.BadTask
 	}
@@ -298,7 +298,7 @@ func (m *model) launch(t Task) offers.Code {
 	return ""
 }
 
-func (m *model) end(t Task, st offers.Status) {
+func (m *model) end(t TaskRecord, st offers.Status) {
 	m.ended++
 	st.Task, st.Agent = t.Spec.ID, t.Agent
 	if st.UpdateID == "" {
@@ -422,7 +422,7 @@ type contents struct {
 	Named      map[string]offers.AgentID
 	Frameworks map[offers.FrameworkID]Framework
 	LiveOf     map[offers.FrameworkID]int
-	Tasks      map[offers.TaskRef]Task
+	Tasks      map[offers.TaskRef]TaskRecord
 	Of         map[offers.FrameworkID][]string
 	Live, Wait map[offers.AgentID][]string
 	Values     map[string]Entry
@@ -433,7 +433,7 @@ type contents struct {
 func view(s *State) contents {
 	v := contents{
 		Agents: map[offers.AgentID]Agent{}, Named: map[string]offers.AgentID{}, Frameworks: map[offers.FrameworkID]Framework{},
-		LiveOf: map[offers.FrameworkID]int{}, Tasks: map[offers.TaskRef]Task{}, Of: map[offers.FrameworkID][]string{},
+		LiveOf: map[offers.FrameworkID]int{}, Tasks: map[offers.TaskRef]TaskRecord{}, Of: map[offers.FrameworkID][]string{},
 		Live: map[offers.AgentID][]string{}, Wait: map[offers.AgentID][]string{}, Values: map[string]Entry{}, Counts: s.Counts(),
 		Roles: maps.Collect(s.Roles()),
 	}
@@ -451,7 +451,7 @@ func view(s *State) contents {
 		}
 	}
 	for t := range s.Tasks() {
-		v.Tasks[t.Ref()] = *t
+		v.Tasks[t.Ref()] = t.record()
 	}
 	return v
 }

@@ -52,42 +52,6 @@ type Framework struct {
 	Ended uint64
 }
 
-// Task is one accepted launch. It exists from the commit of the accept until
-// its end was acknowledged and the history is full.
-type Task struct {
-	Framework offers.FrameworkID
-	Agent     offers.AgentID
-	LaunchID  offers.LaunchID `cbor:"LaunchID,omitempty"` // no other launch of the id has it
-	Demand    offers.DemandID `cbor:"Demand,omitempty"`   // out of an offer for which it was launched
-	Role      offers.Role
-	User      string
-	Policy    offers.Policy
-	Spec      offers.Task
-	Holding   offers.Holding // room counted for it on its agent
-	Created   time.Time
-	Absences  uint64     `cbor:"Absences,omitempty"` // of its agent, before the launch
-	Kill      *KillOrder // set once somebody asked for its end
-	// End is the terminal status, nil while the task lives. The first wins.
-	End *offers.Status
-	// Acknowledged says that the framework acknowledged End.
-	Acknowledged bool
-	// Ended orders ended tasks for the bounded history; 0 while it lives.
-	Ended uint64
-	// Restored says that the task lived in a snapshot that was restored. What
-	// became of it since that was saved only its agent can tell, so it is not
-	// launched again.
-	Restored bool `cbor:"Restored,omitempty"`
-	// Doubtful says that the task lived when its agent came back without a
-	// checkpoint that surely knows all that ran. If the agent does not know it,
-	// it may have run, so it is not launched again.
-	Doubtful bool `cbor:"Doubtful,omitempty"`
-}
-
-// Ref names the task in the cluster.
-func (t *Task) Ref() offers.TaskRef {
-	return offers.TaskRef{Framework: t.Framework, Task: t.Spec.ID}
-}
-
 // KillOrder is the wish that a task ends, durable so that it outlives leaders
 // and reaches agents that are away.
 type KillOrder struct {

@@ -38,9 +38,7 @@ func (s *State) Replacing(old *State, term uint64, now time.Time) *State {
 		n.Agents, n.Frameworks = max(n.Agents, clock), max(n.Frameworks, clock)
 	}
 	for t := range s.living.All() {
-		marked := *t
-		marked.Restored = true
-		tx.replaceLiving(&marked)
+		tx.replaceLiving(t.amended(func(r *Rare) { r.Restored = true }))
 	}
 	tx.raiseVersions(s, old, clock)
 	for f := range s.Frameworks() {

@@ -176,13 +176,13 @@ func (tx *tx) restore(kind recordKind, payload []byte) error {
 		return enter(tx.roles, []byte(r.Role), &r.Settings)
 	case recordTask:
 		var r struct {
-			Task
+			TaskRecord
 			Past offers.UpdateID // what told launches of one id apart before they had names
 		}
 		if err := decoding.Unmarshal(payload, &r); err != nil {
 			return err
 		}
-		return tx.restoreTask(&r.Task)
+		return tx.restoreTask(&r.TaskRecord)
 	case recordEntry:
 		var e entryRecord
 		if err := decoding.Unmarshal(payload, &e); err != nil {
@@ -208,13 +208,13 @@ func (tx *tx) restoreAgent(a *Agent) error {
 	return enter(tx.agents, []byte(a.ID), a)
 }
 
-func (tx *tx) restoreTask(t *Task) error {
-	for _, id := range []string{string(t.Framework), string(t.Agent), string(t.Spec.ID)} {
+func (tx *tx) restoreTask(r *TaskRecord) error {
+	for _, id := range []string{string(r.Framework), string(r.Agent), string(r.Spec.ID)} {
 		if id == "" || strings.IndexByte(id, 0) >= 0 { // it can't be a part of a key
 			return fmt.Errorf("%.60q is no id", id)
 		}
 	}
-	tx.share(t)
+	t := tx.newTask(r)
 	switch {
 	case t.End == nil:
 		tx.living.Put(t)

@@ -86,8 +86,10 @@ func (s *State) WriteTo(w io.Writer) (int64, error) {
 	for role, settings := range s.Roles() {
 		out.record(recordRole, &roleRecord{role, settings})
 	}
+	var task TaskRecord // one for all of them
 	for t := range s.Tasks() {
-		out.record(recordTask, t)
+		task = t.record()
+		out.record(recordTask, &task)
 	}
 	for id, st := range entries(s.stores) {
 		if st.floor > 0 {

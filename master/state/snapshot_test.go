@@ -109,9 +109,9 @@ func TestSnapshotOfNamelessLaunches(t *testing.T) {
 	f, a := l.framework("f"), l.agent("a")
 	l.do(launch(f, "t", a.ID))
 	elder := struct {
-		Task
+		TaskRecord
 		Past offers.UpdateID
-	}{*l.s.Task(ref(f, "t")), "u1"}
+	}{l.s.Task(ref(f, "t")).record(), "u1"}
 	start := append([]byte(snapshotMagic), snapshotVersion)
 	s, err := Read(bytes.NewReader(seal(4, start, record(t, recordHeader, &header{cluster, l.s.counters}),
 		record(t, recordAgent, l.s.Agent(a.ID)), record(t, recordFramework, l.s.Framework(f)), record(t, recordTask, &elder))))

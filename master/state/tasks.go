@@ -8,8 +8,8 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-func (tx *tx) launch(task *Task) Result {
-	ref := task.Ref()
+func (tx *tx) launch(record *TaskRecord) Result {
+	ref := record.Ref()
 	if err := ref.Task.Validate(); err != nil {
 		return refuse(offers.BadTask, "%s", err)
 	}
@@ -20,20 +20,41 @@ func (tx *tx) launch(task *Task) Result {
 	if old != nil && !old.Acknowledged {
 		return refuse(offers.TaskIDInUse, "task %s is in use: it lives, or its end is not acknowledged", ref.Task)
 	}
-	a, ok := tx.agents.Get([]byte(task.Agent))
+	a, ok := tx.agents.Get([]byte(record.Agent))
 	if !ok || a.State != offers.AgentActive {
-		return refuse(offers.OfferGone, "agent %.60q takes no tasks any more", task.Agent)
+		return refuse(offers.OfferGone, "agent %.60q takes no tasks any more", record.Agent)
 	}
 	if old != nil {
 		tx.history.remove(old.Ended)
 	}
-	t := *task
-	t.Absences = a.Absences
-	t.Kill, t.End, t.Acknowledged, t.Ended, t.Restored, t.Doubtful = nil, nil, false, 0, false, false
-	tx.share(&t)
-	tx.replaceLiving(&t)
+	r := *record
+	r.Absences = a.Absences
+	r.Kill, r.End, r.Acknowledged, r.Ended, r.Restored, r.Doubtful = nil, nil, false, 0, false, false
+	t := tx.newTask(&r)
+	tx.replaceLiving(t)
 	tx.count(ref.Framework, 1)
-	return Result{Value: &t}
+	return Result{Value: t}
+}
+
+// newTask makes a task of a record, which it may change. It has the texts of its
+// framework and agent, and shares what it has in common with the task that was
+// entered before it and the one that its id is nearest to: the tasks of a job come
+// one after the other, or have ids that begin alike.
+func (tx *tx) newTask(r *TaskRecord) *Task {
+	if f, ok := tx.frameworks.Get([]byte(r.Framework)); ok {
+		r.Framework = f.ID
+		if r.Role == f.Role {
+			r.Role = f.Role
+		}
+		if r.User == f.User {
+			r.User = f.User
+		}
+	}
+	if a, ok := tx.agents.Get([]byte(r.Agent)); ok {
+		r.Agent = a.ID
+	}
+	tx.entered = NewTask(r, tx.entered, tx.tasks.Near(pathOf(r.Ref())))
+	return tx.entered
 }
 
 // replaceLiving enters the new record of a living task.
@@ -62,31 +83,29 @@ func (tx *tx) endTask(c *EndTask) Result {
 		return Result{}
 	}
 	if c.Status.Agent != "" && c.Status.Agent != t.Agent {
-		return refuse(offers.UnknownTask, "task %s is on agent %s, not on %.60q", t.Spec.ID, t.Agent, c.Status.Agent)
+		return refuse(offers.UnknownTask, "task %s is on agent %s, not on %.60q", t.ID, t.Agent, c.Status.Agent)
 	}
 	return Result{Ended: []*Task{tx.end(t, c.Status)}}
 }
 
 // end makes a living task an ended one.
 func (tx *tx) end(old *Task, status offers.Status) *Task {
-	t := *old
-	t.Ended = tx.nextEnd()
-	status.Task, status.Agent = t.Spec.ID, t.Agent
+	ended := tx.nextEnd()
+	status.Task, status.Agent = old.ID, old.Agent
 	if status.UpdateID == "" {
-		status.UpdateID = offers.UpdateID(fmt.Sprintf("m-%d", t.Ended))
+		status.UpdateID = offers.UpdateID(fmt.Sprintf("m-%d", ended))
 	}
-	t.End = &status
-	ref := t.Ref()
+	f, _ := tx.frameworks.Get([]byte(old.Framework))
+	t := old.amended(func(r *Rare) { r.End, r.Ended, r.Acknowledged = &status, ended, f.Removed })
 	tx.living.Delete(byAgent(old))
-	f, _ := tx.frameworks.Get([]byte(t.Framework))
-	if t.Acknowledged = f.Removed; t.Acknowledged {
-		tx.history.add(t.Ended, ref)
+	if t.Acknowledged {
+		tx.history.add(ended, t.Ref())
 	} else {
-		tx.unacked.Put(&t)
+		tx.unacked.Put(t)
 	}
-	tx.tasks.Put(&t)
+	tx.tasks.Put(t)
 	tx.count(t.Framework, -1)
-	return &t
+	return t
 }
 
 func (tx *tx) acknowledge(c *Acknowledge) Result {
@@ -99,9 +118,8 @@ func (tx *tx) acknowledge(c *Acknowledge) Result {
 
 // retire enters a task whose end was unacknowledged into the history.
 func (tx *tx) retire(old *Task) {
-	t := *old
-	t.Acknowledged = true
-	tx.tasks.Put(&t)
+	t := old.amended(func(r *Rare) { r.Acknowledged = true })
+	tx.tasks.Put(t)
 	tx.unacked.Delete(byAgent(old))
 	tx.history.add(t.Ended, t.Ref())
 }
@@ -121,10 +139,9 @@ func (tx *tx) killTask(c *KillTask) Result {
 		}
 		order.Reason, order.Time = old.Kill.Reason, old.Kill.Time
 	}
-	t := *old
-	t.Kill = &order
-	tx.replaceLiving(&t)
-	return Result{Value: &t}
+	t := old.amended(func(r *Rare) { r.Kill = &order })
+	tx.replaceLiving(t)
+	return Result{Value: t}
 }
 
 // grace returns the time that an order leaves a task.
@@ -132,8 +149,8 @@ func grace(order *KillOrder, t *Task) offers.Duration {
 	switch {
 	case order.Grace != nil:
 		return *order.Grace
-	case t.Spec.KillGrace > 0:
-		return t.Spec.KillGrace
+	case t.Pattern.KillGrace > 0:
+		return t.Pattern.KillGrace
 	default:
 		return offers.DefaultKillGrace
 	}

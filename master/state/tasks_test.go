@@ -198,8 +198,11 @@ func TestTasksShare(t *testing.T) {
 	}
 	for _, s := range []*State{s, read} {
 		t1, t2, t3 := s.Task(ref(f.ID, "t1")), s.Task(ref(f.ID, "t2")), s.Task(ref(f.ID, "t3"))
-		if t1.Spec.Command != t2.Spec.Command || t1.Spec.Command == t3.Spec.Command || t3.Spec.Command.Env["A"] != "2" {
-			t.Errorf("the commands are %p, %p and %p", t1.Spec.Command, t2.Spec.Command, t3.Spec.Command)
+		if t1.Command != t2.Command || t1.Command == t3.Command || t3.Command.Env["A"] != "2" {
+			t.Errorf("the commands are %p, %p and %p", t1.Command, t2.Command, t3.Command)
+		}
+		if t1.Terms != t2.Terms || t1.Terms != t3.Terms || t1.Holding != t3.Holding || t1.Rare != t3.Rare {
+			t.Error("what they have in common is there more than once")
 		}
 		if unsafe.StringData(string(t1.Demand)) != unsafe.StringData(string(t3.Demand)) || unsafe.StringData(string(t1.Agent)) != unsafe.StringData(string(s.Agent(a.ID).ID)) {
 			t.Error("equal texts are there more than once")

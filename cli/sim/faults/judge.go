@@ -134,7 +134,7 @@ func (j *judge) lives(s *state.State, ref offers.TaskRef) {
 
 // launched notes a launch, and where it was the only change also looks at its
 // agent.
-func (j *judge) launched(t *state.Task, alone bool) {
+func (j *judge) launched(t *state.TaskRecord, alone bool) {
 	if a := j.w.raft.state.Agent(t.Agent); alone && a.State != offers.AgentActive {
 		j.w.broken("%s is launched on agent %s, which is %s", t.Ref(), a.ID, a.State)
 	}
@@ -180,7 +180,7 @@ func (j *judge) room(s *state.State, id offers.AgentID) {
 	}
 	room := offers.NewRoom(a.Total)
 	for t := range s.LiveTasksOn(a.ID) {
-		if err := room.Take(t.Holding); err != nil {
+		if err := room.Take(*t.Holding); err != nil {
 			j.w.broken("more is committed on agent %s than it has: %s: %v", a.ID, t.Ref(), err)
 		}
 	}

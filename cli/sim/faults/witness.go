@@ -37,7 +37,7 @@ func (j *judge) refused(a *agent, ref offers.TaskRef) {
 	for _, other := range a.machine.Living() {
 		room.Claim(a.disk.launches[other].Holding)
 	}
-	if room.Take(t.Holding) == nil {
+	if room.Take(*t.Holding) == nil {
 		j.w.broken("%s refuses %s, and has room for it", a.name, ref)
 	}
 }

@@ -99,6 +99,22 @@ func (m model) below(prefix Path) (out []*record) {
 	return out
 }
 
+// shared returns how much of its key a record has in common with that of a path.
+func (m model) shared(r *record, p Path) int {
+	if r == nil {
+		return -1
+	}
+	return common(r.path.appendTo(nil), p.appendTo(nil))
+}
+
+func (m model) mostShared(p Path) int {
+	most := -1
+	for _, r := range m {
+		most = max(most, m.shared(r, p))
+	}
+	return most
+}
+
 // draw draws keys that share beginnings, are each other's beginning, and are
 // alike.
 func draw(rnd *rand.Rand) Path {
@@ -136,6 +152,9 @@ func TestAgainstModel(t *testing.T) {
 			}
 			if got != want {
 				t.Fatalf("seed %d, step %d: %q gave %v, want %v", seed, step, p, got, want)
+			}
+			if p := draw(rnd); step%10 == 0 && m.shared(x.Near(p), p) != m.mostShared(p) {
+				t.Fatalf("seed %d, step %d: %v is nearest to %q", seed, step, x.Near(p), p)
 			}
 			if rnd.IntN(40) == 0 {
 				versions = append(versions, version{x.Commit(), m})

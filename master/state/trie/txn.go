@@ -32,6 +32,26 @@ func (x *Txn[T]) Len() int { return x.n }
 // Get returns the record of a path, nil where there is none.
 func (x *Txn[T]) Get(p Path) *T { return get(x.root, x.path, &p) }
 
+// Near returns a record of which the key has as much in common with that of a
+// path as any has, nil where there is none.
+func (x *Txn[T]) Near(p Path) *T {
+	var buf [keySpace]byte
+	key, s := p.appendTo(buf[:0]), x.root
+	for n := s.node; n != nil; n = s.node {
+		at := len(n.prefix)
+		if len(key) <= at || string(key[:at]) != n.prefix {
+			key, s = nil, n.slots[0]
+			continue
+		}
+		i, has := n.find(key[at])
+		if key = key[at+1:]; !has {
+			key, i = nil, min(i, len(n.slots)-1)
+		}
+		s = n.slots[i]
+	}
+	return s.leaf
+}
+
 // Below yields the records whose paths begin with the texts of a prefix, in the
 // order of the keys.
 func (x *Txn[T]) Below(prefix Path) iter.Seq[*T] { return below(x.root, x.path, prefix) }
