@@ -119,7 +119,7 @@ func benchmarkRounds(b *testing.B, agents, frameworks int, how answer) {
 		}
 		n := 0
 		for id, agent := range a.agents {
-			t := state.NewTask(&state.TaskRecord{Framework: a.frameworks[n%frameworks], Agent: id, Holding: taken, Spec: offers.Task{ID: offers.TaskID(fmt.Sprint("t", n))}})
+			t := state.NewTask(&state.TaskRecord{Framework: a.frameworks[n%frameworks], Agent: id, Holding: taken, Spec: offers.Task{ID: offers.TaskID(fmt.Sprint("t", n))}}, nil)
 			a.placeTask(agent, t, agent.room.Claim)
 			a.moved(agent)
 			n++

@@ -40,7 +40,7 @@ type tx struct {
 	unacked    *trie.Txn[Task]
 	history    past[offers.TaskRef]
 
-	entered *Task // the last one of this batch, see newTask
+	entered *Task // the last one of this batch, see tx.task
 }
 
 func begin(s *State) *tx {

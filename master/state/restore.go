@@ -214,7 +214,7 @@ func (tx *tx) restoreTask(r *TaskRecord) error {
 			return fmt.Errorf("%.60q is no id", id)
 		}
 	}
-	t := tx.newTask(r)
+	t := tx.task(r)
 	switch {
 	case t.End == nil:
 		tx.living.Put(t)

@@ -8,22 +8,23 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// NewTask returns the task of a record, which shares with those like it what it
-// has in common with them; any of them may be nil. Nothing but memory depends on
-// them.
-func NewTask(r *TaskRecord, like ...*Task) *Task {
+// NewTask returns the task of a record, which shares with like, that may be nil,
+// what they have in common. Nothing but memory depends on it.
+func NewTask(r *TaskRecord, like *Task) *Task {
+	terms := r.terms()
+	return newTask(r, &terms, like)
+}
+
+func newTask(r *TaskRecord, terms *Terms, like *Task) *Task {
 	t := &Task{
 		ID: r.Spec.ID, Agent: r.Agent, LaunchID: r.LaunchID, Demand: r.Demand, Command: r.Spec.Command,
 		Created: r.Created, Absences: r.Absences, Rare: r.rare(),
 	}
-	terms := r.terms()
-	for _, l := range like {
-		if l != nil {
-			t.adopt(l, &terms, &r.Holding)
-		}
+	if like != nil {
+		t.adopt(like, terms, &r.Holding)
 	}
 	if t.Terms == nil {
-		own := terms // so that the others are not made to be dropped
+		own := *terms // so that the others are not made to be dropped
 		t.Terms = &own
 	}
 	if t.Holding == nil {
@@ -33,12 +34,12 @@ func NewTask(r *TaskRecord, like ...*Task) *Task {
 	return t
 }
 
-// adopt takes what l has of what t is to have, unless t has it.
+// adopt takes what l has of what t is to have.
 func (t *Task) adopt(l *Task, terms *Terms, holding *offers.Holding) {
-	if t.Terms == nil && terms.same(l.Terms) {
+	if terms.same(l.Terms) {
 		t.Terms = l.Terms
 	}
-	if t.Holding == nil && sameHolding(holding, l.Holding) {
+	if sameHolding(holding, l.Holding) {
 		t.Holding = l.Holding
 	}
 	if sameCommand(t.Command, l.Command) {
@@ -46,9 +47,6 @@ func (t *Task) adopt(l *Task, terms *Terms, holding *offers.Holding) {
 	}
 	if t.Demand == l.Demand {
 		t.Demand = l.Demand // in one piece of memory
-	}
-	if t.Agent == l.Agent {
-		t.Agent = l.Agent
 	}
 }
 

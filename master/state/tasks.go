@@ -30,17 +30,17 @@ func (tx *tx) launch(record *TaskRecord) Result {
 	r := *record
 	r.Absences = a.Absences
 	r.Kill, r.End, r.Acknowledged, r.Ended, r.Restored, r.Doubtful = nil, nil, false, 0, false, false
-	t := tx.newTask(&r)
+	t := tx.task(&r)
 	tx.replaceLiving(t)
 	tx.count(ref.Framework, 1)
 	return Result{Value: t}
 }
 
-// newTask makes a task of a record, which it may change. It has the texts of its
+// task makes a task of a record, which it may change. It has the texts of its
 // framework and agent, and shares what it has in common with the task that was
-// entered before it and the one that its id is nearest to: the tasks of a job come
-// one after the other, or have ids that begin alike.
-func (tx *tx) newTask(r *TaskRecord) *Task {
+// entered before it, or else with the one whose id is nearest to its own: the
+// tasks of a job come one after the other, or have ids that begin alike.
+func (tx *tx) task(r *TaskRecord) *Task {
 	if f, ok := tx.frameworks.Get([]byte(r.Framework)); ok {
 		r.Framework = f.ID
 		if r.Role == f.Role {
@@ -53,7 +53,12 @@ func (tx *tx) newTask(r *TaskRecord) *Task {
 	if a, ok := tx.agents.Get([]byte(r.Agent)); ok {
 		r.Agent = a.ID
 	}
-	tx.entered = NewTask(r, tx.entered, tx.tasks.Near(pathOf(r.Ref())))
+	terms := r.terms()
+	like := tx.entered
+	if like == nil || !terms.same(like.Terms) {
+		like = tx.tasks.Near(pathOf(r.Ref()))
+	}
+	tx.entered = newTask(r, &terms, like)
 	return tx.entered
 }
 

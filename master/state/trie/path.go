@@ -1,5 +1,7 @@
 package trie
 
+import "strings"
+
 // Path is the key of a record: the texts that are not empty, the first alone
 // being one. As a prefix it stands for all keys that begin with its texts.
 type Path [3]string
@@ -26,4 +28,14 @@ func (p *Path) within(prefix *Path) bool {
 		}
 	}
 	return true
+}
+
+// compare orders paths of as many texts as their keys are ordered.
+func (p *Path) compare(q *Path) int {
+	for i := range p {
+		if c := strings.Compare(p[i], q[i]); c != 0 {
+			return c
+		}
+	}
+	return 0
 }

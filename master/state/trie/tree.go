@@ -18,11 +18,18 @@ type Tree[T any] struct {
 // and a record's key does not change.
 func New[T any](path func(*T) Path) *Tree[T] { return &Tree[T]{path: path} }
 
-// slot is a leaf, or a node, or empty.
+// slot is a node, or a few records, or empty.
 type slot[T any] struct {
-	node *node[T]
-	leaf *T
+	node  *node[T]
+	few   []*T       // by key; shared, so another list takes its place where it changes
+	heads [most]byte // of few, the first byte of what is left of each one's key
 }
+
+// most is how many records are few: where there are more they part at a node. Ids
+// often count up in digits or draw them, so what begins alike is ten or sixteen:
+// with a bound just below that each of them would have a slot of its own, and take
+// 60 bytes more.
+const most = 16
 
 // node is where keys part.
 type node[T any] struct {
@@ -64,10 +71,46 @@ func get[T any](s slot[T], path func(*T) Path, p *Path) *T {
 		}
 		s, key = n.slots[i], key[k+1:]
 	}
-	if s.leaf == nil || path(s.leaf) != *p {
-		return nil
+	if i, has := s.search(path, p, key); has {
+		return s.few[i]
 	}
-	return s.leaf
+	return nil
+}
+
+// head returns the first byte of what is left of a key, or 0, with which all keys
+// end, where that was the last.
+func head(rest []byte) byte {
+	if len(rest) == 0 {
+		return 0
+	}
+	return rest[0]
+}
+
+// search returns the place of a path among few records, or where it belongs; rest
+// is what is left of its key. Mostly the heads tell the records apart, so that not
+// one of them must be looked at for it.
+func (s *slot[T]) search(path func(*T) Path, p *Path, rest []byte) (at int, has bool) {
+	first := head(rest)
+	for at < len(s.few) && s.heads[at] < first {
+		at++
+	}
+	end := at
+	for end < len(s.few) && s.heads[end] == first {
+		end++
+	}
+	for at < end {
+		middle := (at + end) / 2
+		theirs := path(s.few[middle])
+		switch c := theirs.compare(p); {
+		case c == 0:
+			return middle, true
+		case c < 0:
+			at = middle + 1
+		default:
+			end = middle
+		}
+	}
+	return at, false
 }
 
 func below[T any](s slot[T], path func(*T) Path, prefix Path) iter.Seq[*T] {
@@ -88,12 +131,15 @@ func below[T any](s slot[T], path func(*T) Path, prefix Path) iter.Seq[*T] {
 			}
 			s, key = s.node.slots[i], key[k+1:]
 		}
-		if s.leaf != nil {
-			if p := path(s.leaf); !p.within(&prefix) {
+		if s.node != nil {
+			s.walk(yield)
+			return
+		}
+		for _, v := range s.few {
+			if p := path(v); p.within(&prefix) && !yield(v) {
 				return
 			}
 		}
-		s.walk(yield)
 	}
 }
 
@@ -101,19 +147,18 @@ func below[T any](s slot[T], path func(*T) Path, prefix Path) iter.Seq[*T] {
 // order of the keys.
 func (t *Tree[T]) From(p Path) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
-		key := p.appendTo(nil)
-		t.root.from(key, func(v *T) bool {
-			theirs := t.path(v)
-			return bytes.Compare(theirs.appendTo(nil), key) >= 0
+		t.root.from(p.appendTo(nil), func(s slot[T], rest []byte) []*T {
+			i, _ := s.search(t.path, &p, rest)
+			return s.few[i:]
 		}, yield)
 	}
 }
 
 // from walks what does not come before a key, of which rest is left to compare
-// with; after tells it of a leaf.
-func (s slot[T]) from(rest []byte, after func(*T) bool, yield func(*T) bool) bool {
+// with; after tells that of a few records.
+func (s slot[T]) from(rest []byte, after func(s slot[T], rest []byte) []*T, yield func(*T) bool) bool {
 	if s.node == nil {
-		return s.leaf == nil || !after(s.leaf) || yield(s.leaf)
+		return slot[T]{few: after(s, rest)}.walk(yield)
 	}
 	prefix := s.node.prefix
 	k := common(prefix, rest)
@@ -139,14 +184,17 @@ func (s slot[T]) from(rest []byte, after func(*T) bool, yield func(*T) bool) boo
 }
 
 func (s slot[T]) walk(yield func(*T) bool) bool {
-	switch {
-	case s.leaf != nil:
-		return yield(s.leaf)
-	case s.node != nil:
-		for _, under := range s.node.slots {
-			if !under.walk(yield) {
-				return false
-			}
+	for _, v := range s.few {
+		if !yield(v) {
+			return false
+		}
+	}
+	if s.node == nil {
+		return true
+	}
+	for _, under := range s.node.slots {
+		if !under.walk(yield) {
+			return false
 		}
 	}
 	return true

@@ -1,6 +1,7 @@
 package trie
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math/rand/v2"
@@ -17,38 +18,49 @@ type record struct {
 
 func pathOf(r *record) Path { return r.path }
 
-// check verifies that every node parts at least two keys, in order, and that
-// each record is where its key leads.
+// check verifies that every node parts at least two keys, in order, that few
+// records are few and in order, and that each is where its key leads.
 func (t *Tree[T]) check() error {
 	n := 0
 	var down func(s slot[T], key string) error
 	down = func(s slot[T], key string) error {
-		switch {
-		case s.leaf != nil && s.node != nil:
-			return fmt.Errorf("%q is a leaf and a node", key)
-		case s.leaf != nil:
+		if s.node != nil && len(s.few) > 0 || len(s.few) > most {
+			return fmt.Errorf("at %q are %d records, and a node: %v", key, len(s.few), s.node != nil)
+		}
+		for i, v := range s.few {
 			n++
-			p := t.path(s.leaf)
+			p := t.path(v)
 			if whole := string(p.appendTo(nil)); !strings.HasPrefix(whole, key) {
 				return fmt.Errorf("%q stands at %q", whole, key)
 			}
-		case s.node == nil:
+			if whole := p.appendTo(nil); s.heads[i] != head(whole[len(key):]) {
+				return fmt.Errorf("%q has the head %q behind %q", p, s.heads[i], key)
+			}
+			if i > 0 {
+				if before := t.path(s.few[i-1]); bytes.Compare(before.appendTo(nil), p.appendTo(nil)) >= 0 {
+					return fmt.Errorf("%q stands behind %q", p, before)
+				}
+			}
+		}
+		switch {
+		case s.node == nil && len(s.few) == 0:
 			return fmt.Errorf("nothing stands at %q", key)
+		case s.node == nil:
+			return nil
 		case len(s.node.labels) < 2 || len(s.node.labels) != len(s.node.slots):
 			return fmt.Errorf("the node at %q has %d labels and %d slots", key, len(s.node.labels), len(s.node.slots))
-		default:
-			for i, label := range s.node.labels {
-				if i > 0 && s.node.labels[i-1] >= label {
-					return fmt.Errorf("the labels at %q are %q", key, s.node.labels)
-				}
-				if err := down(s.node.slots[i], key+s.node.prefix+string([]byte{label})); err != nil {
-					return err
-				}
+		}
+		for i, label := range s.node.labels {
+			if i > 0 && s.node.labels[i-1] >= label {
+				return fmt.Errorf("the labels at %q are %q", key, s.node.labels)
+			}
+			if err := down(s.node.slots[i], key+s.node.prefix+string([]byte{label})); err != nil {
+				return err
 			}
 		}
 		return nil
 	}
-	if t.root != (slot[T]{}) {
+	if t.n > 0 {
 		if err := down(t.root, ""); err != nil {
 			return err
 		}
