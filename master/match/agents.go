@@ -62,7 +62,7 @@ func (a *agent) drop(t *task) {
 	a.tasks[t.place], last.place = last, t.place
 	a.tasks[end] = nil
 	a.tasks = a.tasks[:end]
-	if len(t.bound) > 0 {
+	if len(t.held.Devices) > 0 {
 		a.binders--
 	}
 }
@@ -91,7 +91,7 @@ func (m *Matcher) AgentChanged(rec *state.Agent) {
 		moved := !maps.Equal(a.info.Attributes, rec.Attributes) || a.info.Host != rec.Host
 		a.info, a.room = rec, offers.NewRoom(rec.Total)
 		for _, t := range a.tasks {
-			a.room.Claim(t.holding())
+			a.room.Claim(*t.held)
 		}
 		if moved {
 			m.spreadAgain()
@@ -210,8 +210,7 @@ func (m *Matcher) unplace(a *agent) {
 func (m *Matcher) count(a *agent, sign int64) {
 	if sign < 0 {
 		for _, t := range a.tasks {
-			held := t.holding()
-			m.charge(t.of.Framework, a, &held, -1, false)
+			m.charge(t.of.Framework, a, t.held, -1, false)
 		}
 	}
 	for k, n := range a.total {
@@ -226,8 +225,7 @@ func (m *Matcher) count(a *agent, sign int64) {
 	a.counted = sign > 0
 	if sign > 0 {
 		for _, t := range a.tasks {
-			held := t.holding()
-			m.charge(t.of.Framework, a, &held, 1, false)
+			m.charge(t.of.Framework, a, t.held, 1, false)
 		}
 		if len(a.tasks) > 0 {
 			m.enforceLimits()

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/ringmaster-project/ringmaster/master/state/trie"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -287,7 +288,7 @@ func (b *bench) withinLimits(t *rapid.T) {
 					on[b.agents[o.Agent]] += o.Units
 				}
 			}
-			for _, task := range b.tasks {
+			for task := range b.tasks.Below(trie.Path{}) {
 				if task.of.Demand == id && task.of.Framework == f.id {
 					on[task.agent]++
 				}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/ringmaster-project/ringmaster/master/state/trie"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -28,16 +29,15 @@ func (b *bench) check() error {
 		room := offers.NewRoom(a.info.Total)
 		var used offers.Holding
 		for _, t := range a.tasks {
-			used = join(used, t.holding())
+			used = join(used, *t.held)
 			// An agent that came back smaller has tasks that pass its room.
-			if err := room.Take(t.holding()); err != nil && !b.shrunk[id] {
+			if err := room.Take(*t.held); err != nil && !b.shrunk[id] {
 				return fmt.Errorf("agent %s: task %s passes its room: %w", id, t.ref(), err)
 			} else if err != nil {
-				room.Claim(t.holding())
+				room.Claim(*t.held)
 			}
 			if a.counted {
-				held := t.holding()
-				add(t.of.Framework, &held)
+				add(t.of.Framework, t.held)
 			}
 		}
 		for _, o := range m.book.OfAgent(id) {
@@ -216,8 +216,8 @@ func (m *Matcher) checkSpread(d *demand) error {
 			fresh.add(m.agents[o.Agent], o.Units)
 		}
 	}
-	for ref, t := range m.tasks {
-		if ref.Framework == d.owner.id && t.of.Demand == d.spec.ID {
+	for t := range m.tasks.Below(trie.Path{string(d.owner.id)}) {
+		if t.of.Demand == d.spec.ID {
 			fresh.add(t.agent, 1)
 		}
 	}

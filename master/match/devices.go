@@ -34,7 +34,7 @@ func (m *Matcher) DevicesReported(id offers.AgentID, classes map[string]Use) {
 
 // TaskHeard notes that a task's agent has taken its launch.
 func (m *Matcher) TaskHeard(ref offers.TaskRef) {
-	if t := m.tasks[ref]; t != nil {
+	if t := m.task(ref); t != nil {
 		t.heard = true
 	}
 }
@@ -43,11 +43,11 @@ func (m *Matcher) TaskHeard(ref offers.TaskRef) {
 // whether they are others than it was counted on. What names other amounts or
 // devices than the agent can have given is passed over.
 func (m *Matcher) Rebound(ref offers.TaskRef, devices offers.Devices) bool {
-	t := m.tasks[ref]
+	t := m.task(ref)
 	switch {
 	case t == nil || len(devices) == 0:
 		return false
-	case sameGrants(t.bound, devices):
+	case sameGrants(t.held.Devices, devices):
 		t.heard = true
 		return false
 	case !bindable(t, devices):
@@ -72,7 +72,7 @@ func (m *Matcher) Rebound(ref offers.TaskRef, devices offers.Devices) bool {
 func (m *Matcher) replan(a *agent) {
 	var wrong []*task
 	for _, t := range a.tasks {
-		if !t.heard && a.room.Overdrawn(t.holding()) {
+		if !t.heard && a.room.Overdrawn(*t.held) {
 			wrong = append(wrong, t)
 		}
 	}
@@ -84,29 +84,27 @@ func (m *Matcher) replan(a *agent) {
 	})
 	m.rescindDevices(a)
 	for _, t := range wrong {
-		if !a.room.Overdrawn(t.holding()) {
+		if !a.room.Overdrawn(*t.held) {
 			continue // the one before has made room
 		}
-		held := t.holding()
-		m.charge(t.of.Framework, a, &held, -1, false)
-		a.room.Give(held)
+		m.charge(t.of.Framework, a, t.held, -1, false)
+		a.room.Give(*t.held)
 		choose := func(class string) offers.Policy { return cmp.Or(t.of.Policy, a.info.Policy(class)) }
 		if h, short := a.room.Plan(offers.Resources{Devices: t.of.Pattern.Resources.Devices}, choose); short == "" {
-			held.Devices, t.bound = h.Devices, h.Devices
+			t.hold(h.Devices)
 		}
-		a.room.Claim(held)
-		m.charge(t.of.Framework, a, &held, 1, false)
+		a.room.Claim(*t.held)
+		m.charge(t.of.Framework, a, t.held, 1, false)
 	}
 }
 
 // rebind counts a task on other devices.
 func (m *Matcher) rebind(t *task, devices offers.Devices) {
-	held := t.holding()
-	m.charge(t.of.Framework, t.agent, &held, -1, false)
-	t.agent.room.Give(held)
-	held.Devices, t.bound = devices, devices
-	t.agent.room.Claim(held)
-	m.charge(t.of.Framework, t.agent, &held, 1, false)
+	m.charge(t.of.Framework, t.agent, t.held, -1, false)
+	t.agent.room.Give(*t.held)
+	t.hold(devices)
+	t.agent.room.Claim(*t.held)
+	m.charge(t.of.Framework, t.agent, t.held, 1, false)
 }
 
 // rescindDevices takes back the offers of an agent that hold devices.
@@ -144,12 +142,12 @@ func sameGrants(a, b offers.Devices) bool {
 // they are its own, as many and of the same classes as were counted.
 func bindable(t *task, devices offers.Devices) bool {
 	total := t.agent.room.Total()
-	if len(devices) != len(t.bound) {
+	if len(devices) != len(t.held.Devices) {
 		return false
 	}
 	for i, held := range devices {
 		own := total.Class(held.Class)
-		if held.Class != t.bound[i].Class || len(held.Grants) != len(t.bound[i].Grants) {
+		if held.Class != t.held.Devices[i].Class || len(held.Grants) != len(t.held.Devices[i].Grants) {
 			return false
 		}
 		for _, g := range held.Grants {
@@ -203,7 +201,7 @@ func (a *agent) heard(c *offers.ClassRoom) []int64 {
 		if !t.heard {
 			continue
 		}
-		for _, g := range t.bound.Of(c.Name) {
+		for _, g := range t.held.Devices.Of(c.Name) {
 			if i := c.Position(g); i >= 0 {
 				held[i] += g.Memory
 			}

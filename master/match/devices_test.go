@@ -103,7 +103,7 @@ func TestReboundMovesWhatIsOnItsWay(t *testing.T) {
 	if err := b.check(); err != nil {
 		t.Fatal(err)
 	}
-	other := b.tasks[offers.TaskRef{Framework: f, Task: "t1"}].bound.Of("gpu")
+	other := b.task(offers.TaskRef{Framework: f, Task: "t1"}).held.Devices.Of("gpu")
 	if len(other) != 1 || other[0].ID != "g0" || other[0].Memory != 90 {
 		t.Errorf("the task on its way is counted on %+v, want the first device", other)
 	}
@@ -112,7 +112,7 @@ func TestReboundMovesWhatIsOnItsWay(t *testing.T) {
 	}
 	b.Rebound(offers.TaskRef{Framework: f, Task: "t1"}, offers.DevicesOf(map[string][]offers.Grant{"gpu": other}))
 	b.Rebound(offers.TaskRef{Framework: f, Task: "t0"}, offers.OneDevice("gpu", offers.Grant{ID: "g0", Memory: 30}))
-	if now := b.tasks[offers.TaskRef{Framework: f, Task: "t1"}].bound.Of("gpu"); now[0].ID != "g0" {
+	if now := b.task(offers.TaskRef{Framework: f, Task: "t1"}).held.Devices.Of("gpu"); now[0].ID != "g0" {
 		t.Errorf("a task that its agent has bound on g0 is counted on %s", now[0].ID)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state"
+	"github.com/ringmaster-project/ringmaster/master/state/trie"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/heap"
 	"github.com/ringmaster-project/ringmaster/rings"
@@ -45,7 +46,7 @@ type Matcher struct {
 	gauges     gauges
 	frameworks map[offers.FrameworkID]*framework
 	roles      map[offers.Role]offers.RoleSettings
-	tasks      map[offers.TaskRef]*task
+	tasks      *trie.Txn[task]  // by framework and id
 	free       []int64          // fair kinds, offerable agents
 	total      []int64          // fair kinds, counted agents
 	devices    []int64          // devices per class, counted agents
@@ -90,18 +91,25 @@ type Matcher struct {
 type task struct {
 	of    *state.Task // the state's of the launch once that is committed; not its later ones
 	agent *agent
-	bound offers.Devices
-	heard bool  // its agent has taken the launch
-	place int32 // in its agent's tasks
+	held  *offers.Holding // of its agent's room: that of the launch, unless other devices were bound
+	heard bool            // its agent has taken the launch
+	place int32           // in its agent's tasks
 
 	sooner, later *task // of the same framework for the same demand, see framework.launched
 }
 
 func (t *task) ref() offers.TaskRef { return t.of.Ref() }
 
-// holding is what it holds of its agent's room.
-func (t *task) holding() offers.Holding {
-	return offers.Holding{Amounts: t.of.Holding.Amounts, Ports: t.of.Holding.Ports, Devices: t.bound}
+func (t *task) path() trie.Path { return pathOf(t.ref()) }
+
+func pathOf(ref offers.TaskRef) trie.Path { return trie.Path{string(ref.Framework), string(ref.Task)} }
+
+// task returns the task of that name that holds room, or nil.
+func (m *Matcher) task(ref offers.TaskRef) *task { return m.tasks.Get(pathOf(ref)) }
+
+// hold has it hold other devices.
+func (t *task) hold(devices offers.Devices) {
+	t.held = &offers.Holding{Amounts: t.held.Amounts, Ports: t.held.Ports, Devices: devices}
 }
 
 // New builds the matcher of a term from what is replicated: all agents, not
@@ -114,7 +122,7 @@ func New(config Config, s *state.State, term uint64) *Matcher {
 		agents:     map[offers.AgentID]*agent{},
 		frameworks: map[offers.FrameworkID]*framework{},
 		roles:      map[offers.Role]offers.RoleSettings{},
-		tasks:      map[offers.TaskRef]*task{},
+		tasks:      trie.New((*task).path).Txn(),
 		parked:     newParked(),
 		refusals:   newRefusals(),
 		placers:    newPlacers(config),
@@ -147,7 +155,7 @@ func New(config Config, s *state.State, term uint64) *Matcher {
 // adopt counts a task that runs already.
 func (m *Matcher) adopt(t *state.Task) {
 	a := m.agents[t.Agent]
-	if a == nil || m.tasks[t.Ref()] != nil {
+	if a == nil || m.task(t.Ref()) != nil {
 		return
 	}
 	m.placeTask(a, t, a.room.Claim)
@@ -218,44 +226,48 @@ func (m *Matcher) Unknown() []string {
 
 // Ended gives back the room of a task. A task that holds none is no error.
 func (m *Matcher) Ended(ref offers.TaskRef) {
-	t := m.tasks[ref]
+	t := m.tasks.Delete(pathOf(ref))
 	if t == nil {
 		return
 	}
-	delete(m.tasks, ref)
 	t.agent.drop(t)
 	if f := m.frameworks[ref.Framework]; f != nil {
 		m.leave(f, t)
 	}
-	held := t.holding()
-	t.agent.room.Give(held)
+	t.agent.room.Give(*t.held)
 	t.agent.regard()
-	m.charge(ref.Framework, t.agent, &held, -1, false)
+	m.charge(ref.Framework, t.agent, t.held, -1, false)
 	if m.learner != nil {
 		m.learner.unitEnded()
 	}
-	if t.agent.use != nil && len(t.bound) > 0 {
+	if t.agent.use != nil && len(t.held.Devices) > 0 {
 		m.withhold(t.agent)
 	}
 	m.moved(t.agent)
 }
 
 // Holds reports whether the task holds room: it was accepted and has not ended.
-func (m *Matcher) Holds(ref offers.TaskRef) bool { return m.tasks[ref] != nil }
+func (m *Matcher) Holds(ref offers.TaskRef) bool { return m.task(ref) != nil }
 
 // Launched says that a launch is committed, and with what record.
 func (m *Matcher) Launched(rec *state.Task) {
-	if t := m.tasks[rec.Ref()]; t != nil {
-		t.of = rec
+	t := m.task(rec.Ref())
+	if t == nil {
+		return
 	}
+	if t.held == t.of.Holding {
+		t.held = rec.Holding
+	}
+	t.of = rec
 }
 
 // placeTask enters a task; claim takes its room. The rings still have the agent as
 // it was.
 func (m *Matcher) placeTask(a *agent, of *state.Task, claim func(offers.Holding)) {
-	t := &task{of: of, agent: a, bound: of.Holding.Devices, place: int32(len(a.tasks))}
-	m.tasks[of.Ref()], a.tasks = t, append(a.tasks, t)
-	if len(t.bound) > 0 {
+	t := &task{of: of, agent: a, held: of.Holding, place: int32(len(a.tasks))}
+	m.tasks.Put(t)
+	a.tasks = append(a.tasks, t)
+	if len(t.held.Devices) > 0 {
 		a.binders++
 	}
 	if f := m.frameworks[of.Framework]; f != nil {

@@ -66,7 +66,7 @@ func (m *Matcher) viewAgent(a *agent) AgentView {
 		v.Used.Amounts = a.room.Used().Minus(v.Offered.Amounts)
 	} else {
 		for _, t := range a.tasks {
-			v.Used = join(v.Used, t.holding())
+			v.Used = join(v.Used, *t.held)
 		}
 	}
 	v.Free = a.room.Rest()

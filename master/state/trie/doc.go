@@ -29,6 +29,6 @@
 // the tree, which is the logarithm of its size, and at the end one comparison or,
 // where ids draw their letters from few, four; going through m records is O(k + m).
 // A change copies the nodes on its way that its transaction does not own yet, and
-// the list of few records.
-// There is no other memory: an empty tree is nothing at all.
+// the list of few records. There is no other memory: an empty tree is nothing at
+// all.
 package trie
