@@ -60,7 +60,8 @@ func newReport(ref offers.TaskRef, s offers.Status) *report {
 	r := &report{ref: ref, started: nanoseconds(s.Started), at: nanoseconds(s.Time), state: uint8(max(state, 0))}
 	tellsMore := s.Reason != "" || s.Message != "" || s.ExitCode != nil || s.Signal != "" || s.Healthy != nil || s.Devices != nil
 	if kept, _ := r.status(); tellsMore || state < 0 || !kept.Started.Equal(plain.Started) || !kept.Time.Equal(plain.Time) {
-		r.more = &s
+		all := s // so that the others are not made to be dropped
+		r.more = &all
 	}
 	return r
 }
