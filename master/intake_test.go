@@ -66,46 +66,93 @@ func (h *held) next() bool {
 // TestWhatWaitsIsBounded: however many say however much while the loop is held up,
 // what was taken off their connections takes little memory, and nothing is lost.
 func TestWhatWaitsIsBounded(t *testing.T) {
+	const each, small = 5, largeFrame * 3 / 4
+	for _, is := range []struct{ sessions, size, most int }{
+		{20, 1 << 20, int(largeAtOnce())},
+		{intakeSize / small, small, intakeSize / small},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHeld(t)
+			for range is.sessions {
+				defer h.says(h.inbox, "one", is.size, 1, each).Close("done")
+			}
+			synctest.Wait()
+			if n := len(h.inbox.inputs); n > is.most || n < is.most*99/100 {
+				t.Errorf("%d messages of %d bytes wait in the inbox; want %d, or a few less for what they have beside that", n, is.size, is.most)
+			}
+			for h.next() {
+			}
+			if n := len(h.handled); n != is.sessions*each {
+				t.Errorf("%d messages were handled; want all %d", n, is.sessions*each)
+			}
+			h.stop()
+		})
+	}
+}
+
+// TestWhoSaysLittleIsHeard beside those that say more than can be served, be it in
+// large frames or in many.
+func TestWhoSaysLittleIsHeard(t *testing.T) {
+	const greedy, many = 10, largeFrame * 3 / 4
+	for size, most := range map[int]int{1 << 20: int(largeAtOnce()), many: greedy * ownSize / many} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHeld(t)
+			for range greedy {
+				defer h.says(h.inbox, "greedy", size, 1, 8).Close("done")
+			}
+			synctest.Wait()
+			defer h.says(h.inbox, "modest", 10, 1, 3).Close("done")
+			for n := 1; n <= 3; n++ {
+				ahead := 0
+				for h.next() && h.handled[len(h.handled)-1] != "modest" {
+					ahead++
+				}
+				if ahead > most {
+					t.Errorf("%d messages of %d bytes came before its message %d; want %d at most", ahead, size, n, most)
+				}
+			}
+			h.stop()
+		})
+	}
+}
+
+// TestLargeFramesComeInTurns: of those that say much nobody is ahead of the others.
+func TestLargeFramesComeInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const sessions, each, size = 20, 3, 1 << 20
+		const each = 8
 		h := newHeld(t)
-		for range sessions {
-			defer h.says(h.inbox, "one", size, 1, each).Close("done")
+		names := []string{"a", "b", "c"}
+		for _, who := range names {
+			defer h.says(h.inbox, who, 1<<20, 1, each).Close("done")
 		}
-		synctest.Wait()
-		if n := len(h.inbox.inputs); n != intakeSize/size-1 {
-			t.Errorf("%d messages of 1 MiB wait in the inbox; want %d, which have little more than that beside them", n, intakeSize/size-1)
-		}
+		heard := map[string]int{}
 		for h.next() {
+			heard[h.handled[len(h.handled)-1]]++
+			least := min(heard["a"], heard["b"], heard["c"])
+			if lead := max(heard["a"], heard["b"], heard["c"]) - least; lead > int(largeAtOnce())+1 {
+				t.Fatalf("heard were %v", heard)
+			}
 		}
-		if n := len(h.handled); n != sessions*each {
-			t.Errorf("%d messages were handled; want all %d", n, sessions*each)
+		if len(h.handled) != each*len(names) {
+			t.Errorf("heard were %v; want %d of each", heard, each)
 		}
 		h.stop()
 	})
 }
 
-// TestWhoSaysLittleIsHeard beside those that say more than can be served.
-func TestWhoSaysLittleIsHeard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const greedy, size = 10, ownSize
-		h := newHeld(t)
-		for range greedy {
-			defer h.says(h.inbox, "greedy", size, 1, 8).Close("done")
+// TestFewCharactersThatTakeMuchAreLarge: in JSON, where each can be a struct.
+func TestFewCharactersThatTakeMuchAreLarge(t *testing.T) {
+	list := []byte(`{"type":"statuses","statuses":[{}` + strings.Repeat(",{}", 1000) + `]}`)
+	text := []byte(`{"type":"statuses","statuses":[{"message":"` + strings.Repeat("x", 3000) + `"}]}`)
+	for _, is := range []struct {
+		form  wire.Form
+		frame []byte
+		large bool
+	}{{wire.JSON, list, true}, {wire.JSON, text, false}, {wire.JSON, bytes.Repeat(text, 11), true}, {wire.Binary, list, false}} {
+		if n := weightOf(is.form, is.frame); n > largeFrame != is.large || n < int64(len(is.frame)) {
+			t.Errorf("%d bytes of %s weigh %d: %.50s", len(is.frame), is.form, n, is.frame)
 		}
-		synctest.Wait()
-		defer h.says(h.inbox, "modest", 10, 1, 3).Close("done")
-		for n := 1; n <= 3; n++ {
-			ahead := 0
-			for h.next() && h.handled[len(h.handled)-1] != "modest" {
-				ahead++
-			}
-			if most := 2 * greedy; ahead > most {
-				t.Errorf("%d messages came before its message %d; want %d at most", ahead, n, most)
-			}
-		}
-		h.stop()
-	})
+	}
 }
 
 // TestAFrameOfManyMessagesCountsUntilItsEnd, of however many inputs it becomes.
@@ -117,7 +164,7 @@ func TestAFrameOfManyMessagesCountsUntilItsEnd(t *testing.T) {
 			if len(h.handled) != want {
 				t.Errorf("%d messages are handled; want %d", len(h.handled), want)
 			}
-			if free := h.inbox.room.TryAcquire(intakeSize); free != (want == 2*gatherings) {
+			if free := h.inbox.large.TryAcquire(largeAtOnce()); free != (want == 2*gatherings) {
 				t.Errorf("after %d messages nothing waits: %v", want, free)
 			}
 		}

@@ -85,7 +85,7 @@ func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, str
 		if err != nil {
 			return
 		}
-		give, ok := s.intake.take(s.own, frame)
+		give, ok := s.intake.take(s.own, weightOf(form, frame))
 		if !ok {
 			return
 		}
