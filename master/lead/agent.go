@@ -42,12 +42,8 @@ func (c *Core) HandleAgent(s *Agent, msg wire.Message, request string) {
 	case *wire.RegisterAgent:
 		s.register(c, m, request)
 	case *wire.Statuses:
-		if s.id == "" {
-			refuse(s.peer, offers.Errorf(offers.NotRegistered, "the first message of a connection is register"), request)
-			return
-		}
-		for i := range m.Statuses {
-			c.reported(s, &m.Statuses[i])
+		if err := s.reports(c, m.Statuses); err != nil {
+			refuse(s.peer, err, request)
 		}
 	case *wire.Usage:
 		c.devicesReported(s, m)

@@ -2,6 +2,7 @@ package lead_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,5 +170,15 @@ func TestHopelessDemandIsTold(t *testing.T) {
 	}
 	if w := l.Waiting(); len(w) != 1 || w[0].Framework != a.id {
 		t.Errorf("waiting are %+v", w)
+	}
+}
+
+// TestTooManyDemandsOfOneMessage are refused as a whole.
+func TestTooManyDemandsOfOneMessage(t *testing.T) {
+	l := newScene(t)
+	a := l.author("")
+	a.say(&wire.DemandMessage{Demands: slices.Repeat([]json.RawMessage{[]byte(`0`)}, wire.MaxDemands+1)})
+	if e := only[*wire.ErrorMessage](a.listener); e.Code != offers.TooLarge {
+		t.Errorf("they are answered with %v", e)
 	}
 }

@@ -84,6 +84,11 @@ const DefaultRole offers.Role = "default"
 
 // prepareDemands reads each demand on its own: a bad one is refused alone.
 func (s *Framework) prepareDemands(m *wire.DemandMessage, request string) Work {
+	if n := len(m.Demands); n > wire.MaxDemands { // each is answered if it is bad
+		return func(*Core) {
+			refuse(s.peer, offers.Errorf(offers.TooLarge, "%d demands; a framework has at most %d", n, wire.MaxDemands), request)
+		}
+	}
 	var good []offers.Demand
 	var bad []error
 	for _, raw := range m.Demands {

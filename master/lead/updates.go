@@ -8,6 +8,35 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
+// reports handles the statuses of one message. Those that can't be are refused
+// together, since there may be thousands of them.
+func (s *Agent) reports(c *Core, statuses []wire.TaskStatus) error {
+	switch n := len(statuses); {
+	case s.id == "":
+		return offers.Errorf(offers.NotRegistered, "the first message of a connection is register")
+	case n > wire.MaxStatuses:
+		return offers.Errorf(offers.TooLarge, "%d statuses; a message has at most %d", n, wire.MaxStatuses)
+	}
+	bad, first := 0, offers.TaskID("")
+	for i := range statuses {
+		in := &statuses[i]
+		if in.UpdateID != "" && in.Validate() == nil {
+			c.reported(s, in)
+			continue
+		}
+		if bad++; bad == 1 {
+			first = in.Task
+		}
+	}
+	switch bad {
+	case 0:
+		return nil
+	case 1:
+		return offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", first)
+	}
+	return offers.Errorf(offers.BadMessage, "%d statuses have no update_id or an unknown state; the first is of task %.128s", bad, first)
+}
+
 // reported handles one status from an agent. An end is made durable before
 // the framework hears of it; the first end of a task wins.
 func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
@@ -19,8 +48,6 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 		ref = t.Ref() // what is kept of it then shares the record's texts
 	}
 	switch {
-	case status.Validate() != nil || status.UpdateID == "":
-		refuse(s.peer, offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", in.Task), "")
 	case t == nil || t.Agent != s.id || t.End != nil && t.Acknowledged:
 		s.acknowledge(c, ref, status.UpdateID)
 	case in.LaunchID.Other(t.LaunchID):

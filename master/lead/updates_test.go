@@ -1,6 +1,7 @@
 package lead_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -240,5 +241,36 @@ func TestEndsOutliveTheLeader(t *testing.T) {
 	hear()
 	if !told["u1"] || !told["u2"] {
 		t.Errorf("told %v in the end", told)
+	}
+}
+
+// TestBadStatusesAreRefusedTogether, of however many a message is, and those beside
+// them are handled.
+func TestBadStatusesAreRefusedTogether(t *testing.T) {
+	for bad, want := range map[int]string{
+		0:                    "",
+		1:                    "status of task bad-0 has no update_id or an unknown state",
+		5000:                 "5000 statuses have no update_id or an unknown state; the first is of task bad-0",
+		wire.MaxStatuses + 1: "10002 statuses; a message has at most 10000",
+	} {
+		l := newScene(t)
+		h, a := l.host("a1", ""), l.author("")
+		a.launch("t1")
+		m := &wire.Statuses{}
+		for i := range bad {
+			m.Statuses = append(m.Statuses, wire.TaskStatus{Status: offers.Status{Task: offers.TaskID(fmt.Sprint("bad-", i)), State: offers.Running}})
+		}
+		m.Statuses = append(m.Statuses, status(a.ref("t1"), offers.Running, "u1").Statuses...)
+		h.say(m)
+		var got string
+		for _, e := range heard[*wire.ErrorMessage](h.listener) {
+			got += e.Message
+		}
+		if got != want {
+			t.Errorf("%d bad ones are answered with %.200q; want %q", bad, got, want)
+		}
+		if bad < wire.MaxStatuses {
+			a.update(offers.Running, "u1")
+		}
 	}
 }

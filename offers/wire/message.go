@@ -26,6 +26,8 @@ const (
 	MaxStateValue = 1 << 20 // bytes of one stored value
 	MaxDemands    = 10_000  // of one framework
 	MaxTasks      = 10_000  // of one accept
+	MaxStatuses   = 10_000  // of one message
+	MaxListed     = 1 << 16 // tasks that an agent lists when it registers
 )
 
 // Message is one message of either protocol.
@@ -89,6 +91,9 @@ func Decode(v Vocabulary, frame []byte) (Message, Envelope, error) {
 	}
 	if env, plain := peek(frame); plain && v[env.Type] != nil {
 		m := v[env.Type]()
+		if err := tooLong(m, frame); err != nil {
+			return nil, env, err
+		}
 		if json.Unmarshal(frame, m) == nil {
 			return m, env, nil
 		}
@@ -112,6 +117,9 @@ func decodeTwice(v Vocabulary, frame []byte) (Message, Envelope, error) {
 		return nil, env, offers.Errorf(offers.UnknownType, "message type %.60q is unknown", env.Type)
 	}
 	m := build()
+	if err := tooLong(m, frame); err != nil {
+		return nil, env, err
+	}
 	if err := json.Unmarshal(frame, m); err != nil {
 		err = offers.Explain(frame, func() any { return build() }, err)
 		return nil, env, offers.Errorf(codeOf(m), "%s: %s", env.Type, brief(err))
