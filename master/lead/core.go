@@ -78,7 +78,8 @@ type Core struct {
 	attempts   map[string]uint64 // the newest connection of each client that registered
 	turn       []Step            // commands collected in this turn
 	parcels    []*parcel         // that hold something of this turn
-	inquiries  []*inquiry        // that have not been answered wholly
+	asking     []*Framework      // those with inquiries, in the order of their turns
+	answers    int               // to inquiries, in this turn
 	notes      []Note
 	told       []events.Event // of this turn
 	follows    bool           // what the matching does is told
@@ -215,12 +216,12 @@ func (c *Core) Finish() Turn {
 		c.level = c.now
 	}
 	c.behind = false
-	c.inquiries = slices.DeleteFunc(c.inquiries, func(q *inquiry) bool { return q.answer(c) })
+	c.answerInquiries()
 	r := c.match.Ready(c.now)
 	c.tellOffers(&r)
 	c.tellWaits(&r)
 	c.sendReady(r)
-	t := Turn{Steps: taken(&c.turn), Notes: c.notes, Told: taken(&c.told), Spans: c.spans, More: r.More || len(c.inquiries) > 0, Puzzle: r.Puzzle, Searches: r.Searches}
+	t := Turn{Steps: taken(&c.turn), Notes: c.notes, Told: taken(&c.told), Spans: c.spans, More: r.More || len(c.asking) > 0, Puzzle: r.Puzzle, Searches: r.Searches}
 	c.notes, c.spans = nil, nil
 	t.Next, _ = c.match.Next()
 	if at, ok := c.delivery.next(); ok && (t.Next.IsZero() || at.Before(t.Next)) {

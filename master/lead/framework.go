@@ -19,6 +19,9 @@ type Framework struct {
 	entry uint64             // the last of its registrations that this one stands for
 	user  string
 	ended bool
+
+	inquiries []*inquiry // that are not answered wholly, in order
+	asks      int        // what they weigh
 }
 
 // NewFramework returns a connection that has not registered yet. The number

@@ -169,3 +169,54 @@ func TestLongReconcileIsAnsweredInTurns(t *testing.T) {
 		t.Errorf("who has gone was told %d things", len(f.listener.got))
 	}
 }
+
+// TestManyReconcilesAreAnsweredInTurns: a turn gives few answers however many ask,
+// nobody waits behind all of one that asks again and again, and that one is refused
+// what it asks beyond a bound.
+func TestManyReconcilesAreAnsweredInTurns(t *testing.T) {
+	const asked, each = 1000, 600
+	l := newScene(t)
+	greedy, modest := l.author(""), l.author("")
+	ids := make([]offers.TaskID, each)
+	for i := range ids {
+		ids[i] = offers.TaskID(fmt.Sprint("t", i))
+	}
+	for range asked {
+		greedy.hand(&wire.Reconcile{TaskIDs: ids})
+	}
+	modest.hand(&wire.Reconcile{TaskIDs: ids[:1]})
+	refused, reconciled, answers := 0, 0, 0
+	heardOf := 0 // the turn of modest's answer
+	for turn, more := 1, true; more; turn++ {
+		more = l.Finish().More
+		some := 0
+		for _, m := range heard[wire.Message](greedy.listener) {
+			switch m := m.(type) {
+			case *wire.Update:
+				some++
+			case *wire.Reconciled:
+				reconciled++
+			case *wire.ErrorMessage:
+				if refused++; m.Code != offers.RateLimited {
+					t.Fatal(m)
+				}
+			}
+		}
+		if answers += some; some > 3000 {
+			t.Fatalf("turn %d gave %d answers", turn, some)
+		}
+		if len(heard[*wire.Reconciled](modest.listener)) > 0 {
+			heardOf = turn
+		}
+	}
+	if refused == 0 || reconciled+refused != asked || answers != reconciled*each {
+		t.Errorf("of %d reconciles %d were refused and %d answered, with %d answers", asked, refused, reconciled, answers)
+	}
+	if heardOf == 0 || heardOf > 2 {
+		t.Errorf("the other was answered in turn %d", heardOf)
+	}
+	greedy.hand(&wire.Reconcile{TaskIDs: ids[:1]})
+	if n := len(heard[*wire.Reconciled](greedy.listener)); n != 1 {
+		t.Errorf("after that it is answered %d times; want once", n)
+	}
+}

@@ -234,58 +234,6 @@ func (s *Framework) kill(c *Core, m *wire.Kill, request string) {
 	}
 }
 
-// reconcile answers with one update per task; none of them wants an
-// acknowledgement. What it can't tell before an agent is back is told then.
-func (s *Framework) reconcile(c *Core, m *wire.Reconcile, request string) {
-	ids := m.TaskIDs
-	if len(ids) == 0 {
-		for t := range c.state().TasksOf(s.id) {
-			if !t.Acknowledged {
-				ids = append(ids, t.ID)
-			}
-		}
-	}
-	q := &inquiry{s, ids, request}
-	if !q.answer(c) {
-		c.inquiries = append(c.inquiries, q)
-	}
-}
-
-// inquiry is a reconcile that is being answered. A framework may have a hundred
-// thousand tasks, and ask for all when it has found a new leader: the others
-// would wait for a second.
-type inquiry struct {
-	by      *Framework
-	left    []offers.TaskID
-	request string
-}
-
-// inquiryPart is how many answers one turn gives to one inquiry.
-const inquiryPart = 500
-
-// answer gives the next answers, and reports whether these were the last.
-func (q *inquiry) answer(c *Core) (done bool) {
-	if q.by.ended {
-		return true
-	}
-	now := q.left[:min(len(q.left), inquiryPart)]
-	q.left = q.left[len(now):]
-	for _, id := range now {
-		ref := offers.TaskRef{Framework: q.by.id, Task: id}
-		status := c.currentStatus(ref)
-		status.UpdateID = ""
-		if _, known := c.delivery.last.of(ref); !known && status.Reason == offers.ReasonPendingAgent {
-			c.unsure[ref] = true
-		}
-		q.by.peer.Send(&wire.Update{Status: status}, q.request)
-	}
-	if len(q.left) > 0 {
-		return false
-	}
-	q.by.peer.Send(&wire.Reconciled{}, q.request)
-	return true
-}
-
 // message passes data to the task's executor; command tasks have none that
 // listens, so it is dropped there.
 func (s *Framework) message(c *Core, m *wire.TaskMessage, request string) {
