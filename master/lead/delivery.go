@@ -27,7 +27,7 @@ type delivery struct {
 
 // outbox is the updates of one task.
 //
-// Invariant: queue is not empty.
+// Invariant: queue is not empty and has outboxMost at most.
 type outbox struct {
 	ref   offers.TaskRef
 	queue []delivered
@@ -58,9 +58,15 @@ func (d *delivery) makeID() offers.UpdateID {
 	return offers.UpdateID(fmt.Sprintf("m%s-%d", d.name, d.made))
 }
 
+// outboxMost is how many updates of one task wait. A task has a handful of states
+// and its agent may come and go; what is beyond comes of an agent that makes them up.
+const outboxMost = 64
+
 // add queues an update unless it is queued already or comes after the end;
-// the outbox is returned when the update became its head.
-func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) *outbox {
+// the outbox is returned when the update became its head. In a full one it takes
+// the place of the last, which is returned then: how the task is now, and how it
+// ended, is told all the same, and in order.
+func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) (head *outbox, passed *delivered) {
 	if s.State.Terminal() {
 		d.last.forget(ref)
 	} else {
@@ -79,15 +85,19 @@ func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) *out
 	}
 	for _, q := range b.queue {
 		if q.status.UpdateID == s.UpdateID || q.status.State.Terminal() {
-			return nil
+			return nil, nil
 		}
 	}
 	b.dropPassed(s)
+	if last := len(b.queue) - 1; last+1 == outboxMost {
+		full := b.queue[last]
+		passed, b.queue = &full, b.queue[:last]
+	}
 	b.queue = append(b.queue, delivered{s, fromAgent})
 	if len(b.queue) > 1 {
-		return nil
+		return nil, passed
 	}
-	return b
+	return b, nil
 }
 
 // dropPassed makes way for the newest report of a task's condition, however

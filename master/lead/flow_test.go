@@ -15,7 +15,8 @@ func crowd(n int) (d *delivery, ref func(int) offers.TaskRef, now time.Time) {
 		return offers.TaskRef{Framework: "f", Task: offers.TaskID(fmt.Sprint("t", i))}
 	}
 	for i := range n {
-		d.sent(d.add(ref(i), offers.Status{Task: ref(i).Task, State: offers.Running, UpdateID: "u"}, true), now)
+		b, _ := d.add(ref(i), offers.Status{Task: ref(i).Task, State: offers.Running, UpdateID: "u"}, true)
+		d.sent(b, now)
 	}
 	return d, ref, now
 }
@@ -53,7 +54,8 @@ func TestWhatIsPassedOverIsSentAgain(t *testing.T) {
 	got := 0
 	for i := 1; i < 100; i++ {
 		now = now.Add(patience / 10)
-		d.sent(d.add(ref(i), offers.Status{Task: ref(i).Task, State: offers.Running, UpdateID: "u"}, true), now)
+		b, _ := d.add(ref(i), offers.Status{Task: ref(i).Task, State: offers.Running, UpdateID: "u"}, true)
+		d.sent(b, now)
 		d.acknowledge(ref(i), "u", now)
 		got += again(d, now)
 	}

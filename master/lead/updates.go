@@ -122,8 +122,12 @@ func (c *Core) update(ref offers.TaskRef, s offers.Status, fromAgent bool) {
 	}
 	delete(c.unsure, ref)
 	c.tellUpdate(ref, &s)
-	if b := c.delivery.add(ref, s, fromAgent); b != nil {
-		c.sendUpdate(b, c.now)
+	head, passed := c.delivery.add(ref, s, fromAgent)
+	if passed != nil {
+		c.release(ref, *passed)
+	}
+	if head != nil {
+		c.sendUpdate(head, c.now)
 	}
 }
 

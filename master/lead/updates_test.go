@@ -274,3 +274,42 @@ func TestBadStatusesAreRefusedTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestUpdatesOfATaskAreBounded: an agent that reports ever new ones while the
+// framework is away may forget what is beyond a bound, and the framework gets the
+// first of them in order, the newest and the end.
+func TestUpdatesOfATaskAreBounded(t *testing.T) {
+	const reported, most = 500, 64
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1")
+	ref := a.ref("t1")
+	a.leave()
+	id := func(i int) offers.UpdateID { return offers.UpdateID(fmt.Sprint("u", i)) }
+	for i := range reported {
+		h.report(ref, offers.Running, id(i))
+	}
+	if n := len(h.released()); n != reported-most {
+		t.Errorf("the agent may forget %d of %d reports; want all but %d", n, reported, most)
+	}
+	h.report(ref, offers.Finished, "end")
+	a = l.author(a.id)
+	var got []offers.UpdateID
+	for more := true; more; {
+		more = false
+		for _, u := range heard[*wire.Update](a.listener) {
+			got, more = append(got, u.Status.UpdateID), true
+			a.acknowledge("t1", u.Status.UpdateID)
+		}
+	}
+	var want []offers.UpdateID
+	for i := range most - 1 {
+		want = append(want, id(i))
+	}
+	if want = append(want, "end"); !slices.Equal(got, want) {
+		t.Errorf("the framework got %v; want %v", got, want)
+	}
+	if n := len(h.released()); n != most+1 {
+		t.Errorf("the agent may then forget %d; want the last %d and the end", n, most)
+	}
+}
