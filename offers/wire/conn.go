@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -59,6 +58,7 @@ type Options struct {
 	Binary  bool          // what is sent is no text
 	Compact bool          // messages are written in [Binary] form if the other end would have it so, too
 	Dial    Dialer        // how Dial connects; nil: over the network
+	Large   Places        // for large frames that are received; nil: any number of them
 }
 
 // Dialer connects to an address, as [net.Dialer.DialContext] does.
@@ -107,6 +107,9 @@ type Conn struct {
 	born  time.Time
 	away  atomic.Bool // whoever reads is busy with a frame, so pings are not answered
 	gone  atomic.Bool // nothing more is to be heard
+	large atomic.Bool // it has one of opts.Large
+
+	first io.LimitedReader // of the frame that is read; the reader's
 
 	writes atomic.Bool            // the writer runs, or has run for the last time
 	asks   atomic.Bool            // it is to send a ping
@@ -260,9 +263,11 @@ func (c *Conn) Receive() ([]byte, error) {
 	if c.away.Swap(false) && c.quiet() > c.opts.Silence/heardParts {
 		_ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence)) // the silence was ours
 	}
+	c.leavePlace()
 	frame, err := c.readFrame()
 	c.away.Store(true)
 	if err != nil {
+		c.leavePlace()
 		if errors.Is(err, websocket.ErrReadLimit) {
 			c.drain()
 		}
@@ -282,28 +287,6 @@ func (c *Conn) whyOver(err error) string {
 	}
 	return "the connection broke"
 }
-
-// readFrame reads a message into as much memory as it needs.
-func (c *Conn) readFrame() ([]byte, error) {
-	_, in, err := c.ws.NextReader()
-	if err != nil {
-		return nil, err
-	}
-	room := frames.Get().(*bytes.Buffer)
-	defer frames.Put(room)
-	room.Reset()
-	c.in.of = in
-	if _, err := room.ReadFrom(&c.in); err != nil {
-		return nil, err
-	}
-	frame := bytes.Clone(room.Bytes())
-	if room.Cap() > corked { // rare, and too much to keep
-		*room = bytes.Buffer{}
-	}
-	return frame, nil
-}
-
-var frames = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // drain reads on for a bounded time after a message over the limit: closing
 // with unread bytes would reset the connection, and the peer could lose the

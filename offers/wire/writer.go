@@ -57,6 +57,7 @@ func (c *Conn) due() bool {
 func (c *Conn) over() {
 	c.pings.Stop()
 	c.ws.Close()
+	c.leavePlace()
 	close(c.ended)
 }
 
