@@ -117,7 +117,7 @@ func (m *master) next() (*link, *wire.RegisterAgent) {
 func (m *master) welcome(id offers.AgentID, term uint64, forget ...offers.TaskRef) (*link, *wire.RegisterAgent) {
 	m.t.Helper()
 	l, register := m.next()
-	answer := &wire.AgentRegistered{AgentID: id, Heartbeat: offers.Duration(time.Hour), Forget: forget}
+	answer := &wire.AgentRegistered{AgentID: id, Forget: forget}
 	answer.Master.Term = term
 	l.say(answer)
 	return l, register

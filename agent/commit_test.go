@@ -80,7 +80,7 @@ func (p *player) hear(l *link, m wire.Message) {
 		if m.Doubt {
 			p.t.Errorf("it doubts its own checkpoint: %+v", m)
 		}
-		registered := &wire.AgentRegistered{AgentID: "a1", Heartbeat: offers.Duration(time.Hour)}
+		registered := &wire.AgentRegistered{AgentID: "a1"}
 		registered.Master.Term = p.term
 		known := map[offers.TaskID]bool{}
 		for _, t := range m.Tasks {

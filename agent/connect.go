@@ -11,14 +11,11 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-const defaultHeartbeat = 15 * time.Second
-
 // session is the connection to the master that listens, owned by the loop.
 type session struct {
 	link       wire.Link
 	registered bool
-	interval   time.Duration
-	next       time.Time // of the next heartbeat, or until when the answer may take
+	until      time.Time // the answer may take
 }
 
 // connect keeps a connection to the leader, as long as ctx lasts.
@@ -101,7 +98,7 @@ func (a *Agent) heard(link wire.Link, frame []byte) bool {
 
 // connected begins with a master.
 func (a *Agent) connected(link wire.Link) {
-	a.session = &session{link: link, next: time.Now().Add(seek.AnswerTimeout)}
+	a.session = &session{link: link, until: time.Now().Add(seek.AnswerTimeout)}
 	a.machine.Connected(rand.Text())
 }
 
@@ -177,11 +174,7 @@ func (a *Agent) answered(s *session, m wire.Message, now time.Time) {
 			a.log.Error("the checkpoint is an older copy; what it knows of and may have run already is not started", "agent_id", m.AgentID, "why", a.machine.Doubt())
 		}
 		a.meters.registrations.Inc()
-		s.registered, s.interval = true, m.Heartbeat.Std()
-		if s.interval <= 0 {
-			s.interval = defaultHeartbeat
-		}
-		s.next = now.Add(s.interval)
+		s.registered = true
 		a.log.Info("registered", "agent_id", m.AgentID, "master", m.Master.Name, "term", m.Master.Term)
 	case *wire.ErrorMessage:
 		if m.Code == offers.UnknownAgent && a.machine.Meta().Agent != "" {
@@ -196,18 +189,12 @@ func (a *Agent) answered(s *session, m wire.Message, now time.Time) {
 	}
 }
 
-// tickSession sends the heartbeat, or gives up on a master that does not
-// answer.
+// tickSession gives up on a master that does not answer.
 func (a *Agent) tickSession(now time.Time) {
 	s := a.session
-	if s == nil || s.next.After(now) {
+	if s == nil || s.registered || s.until.After(now) {
 		return
 	}
-	if !s.registered {
-		s.next = now.Add(seek.AnswerTimeout)
-		s.link.End("no answer to the registration") // the connector notices, closes it and goes on
-		return
-	}
-	s.next = now.Add(s.interval)
-	a.send(&wire.Heartbeat{Sequence: a.machine.Sequence()})
+	s.until = now.Add(seek.AnswerTimeout)
+	s.link.End("no answer to the registration") // the connector notices, closes it and goes on
 }

@@ -451,7 +451,7 @@ func TestOrdersBeforeTheAnswer(t *testing.T) {
 	run(t, config(t, dir, m))
 	l, _ := m.next()
 	l.launch(1, shell("early", "true"))
-	answer := &wire.AgentRegistered{AgentID: "a1", Heartbeat: offers.Duration(time.Hour)}
+	answer := &wire.AgentRegistered{AgentID: "a1"}
 	answer.Master.Term = 1
 	l.say(answer)
 	l.launch(1, shell("marker", "true"))

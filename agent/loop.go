@@ -63,8 +63,8 @@ func (a *Agent) loop(ctx context.Context) error {
 // setTimer wakes the loop when the machine or the session has something to do.
 func (a *Agent) setTimer(timer *time.Timer) {
 	next := a.machine.Next()
-	if s := a.session; s != nil && (next.IsZero() || s.next.Before(next)) {
-		next = s.next
+	if s := a.session; s != nil && !s.registered && (next.IsZero() || s.until.Before(next)) {
+		next = s.until
 	}
 	wait := time.Hour
 	if !next.IsZero() {

@@ -137,7 +137,7 @@ func TestMastersKnowBetter(t *testing.T) {
 		if register.Doubt || register.Have != "" || register.Next == "" || len(register.Tasks) != 1 {
 			t.Errorf("it registers as %+v", register)
 		}
-		answer := &wire.AgentRegistered{AgentID: "a1", Heartbeat: offers.Duration(time.Hour), Older: older}
+		answer := &wire.AgentRegistered{AgentID: "a1", Older: older}
 		answer.Master.Term = 1
 		l.say(answer)
 		if s := l.end("t"); (s.State == offers.Gone) != older {

@@ -41,8 +41,7 @@ type end struct {
 type session struct {
 	link       wire.Link
 	registered bool
-	interval   time.Duration
-	next       time.Time // of the next heartbeat, or until when the answer may take
+	until      time.Time // the answer may take
 }
 
 func newAgent(f *Fleet, s *shard, self offers.Agent) *agent {
@@ -95,7 +94,7 @@ func (a *agent) read(form wire.Form, frame []byte) (said []wire.Message) {
 }
 
 func (a *agent) connected(link wire.Link, now time.Time) {
-	a.session = &session{link: link, next: now.Add(seek.AnswerTimeout)}
+	a.session = &session{link: link, until: now.Add(seek.AnswerTimeout)}
 	self := a.self
 	self.ID = a.machine.Meta().Agent
 	sequence, list := a.machine.Register()
@@ -148,8 +147,7 @@ func (a *agent) registered(s *session, m *wire.AgentRegistered, now time.Time) e
 	if !s.registered {
 		a.fleet.arrived()
 	}
-	s.registered, s.interval = true, max(m.Heartbeat.Std(), time.Second)
-	s.next = now.Add(s.interval)
+	s.registered = true
 	return nil
 }
 
@@ -221,23 +219,17 @@ func (a *agent) tick(now time.Time) {
 		a.ends = a.ends[1:]
 	}
 	a.machine.Tick(now)
-	s := a.session
-	switch {
-	case s == nil || s.next.After(now):
-	case !s.registered:
-		s.next = now.Add(seek.AnswerTimeout)
+	if s := a.session; s != nil && !s.registered && !s.until.After(now) {
+		s.until = now.Add(seek.AnswerTimeout)
 		s.link.End("no answer to the registration") // as above
-	default:
-		s.next = now.Add(s.interval)
-		a.send(&wire.Heartbeat{Sequence: a.machine.Sequence()})
 	}
 }
 
 // wake returns when tick has something to do, zero for never.
 func (a *agent) wake() time.Time {
 	next := a.machine.Next()
-	if a.session != nil && (next.IsZero() || a.session.next.Before(next)) {
-		next = a.session.next
+	if s := a.session; s != nil && !s.registered && (next.IsZero() || s.until.Before(next)) {
+		next = s.until
 	}
 	if len(a.ends) > 0 && (next.IsZero() || a.ends[0].at.Before(next)) {
 		next = a.ends[0].at

@@ -5,7 +5,7 @@
 //
 //	connector ─┐                ┌─▶ machine ─▶ statuses, usage
 //	connector ─┼─ messages ─▶ shard   │
-//	timer ─────┘                └─ ends of tasks, heartbeats
+//	timer ─────┘                └─ ends of tasks
 //
 // What is missing compared with package agent: the checkpoint (what a fleet
 // knows goes with its process, and the next one under the same names is a

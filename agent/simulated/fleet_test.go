@@ -65,7 +65,7 @@ func newMaster(t *testing.T) *master {
 			if r, ok := message.(*wire.RegisterAgent); ok {
 				l.register = r
 				m.links <- l
-			} else if _, beat := message.(*wire.Heartbeat); !beat {
+			} else {
 				l.messages <- message
 			}
 		}
@@ -92,7 +92,7 @@ func (m *master) next() *link {
 func (m *master) welcome(id offers.AgentID, term uint64) *link {
 	m.t.Helper()
 	l := m.next()
-	l.say(&wire.AgentRegistered{AgentID: id, Master: wire.MasterInfo{Term: term}, Heartbeat: offers.Duration(time.Hour)})
+	l.say(&wire.AgentRegistered{AgentID: id, Master: wire.MasterInfo{Term: term}})
 	return l
 }
 
@@ -299,7 +299,7 @@ func TestAllAreBack(t *testing.T) {
 		t.Error("it is whole before the agent is registered again")
 	default:
 	}
-	next.say(&wire.AgentRegistered{AgentID: "a1", Master: wire.MasterInfo{Term: 2}, Heartbeat: offers.Duration(time.Hour)})
+	next.say(&wire.AgentRegistered{AgentID: "a1", Master: wire.MasterInfo{Term: 2}})
 	<-f.Registered()
 }
 

@@ -20,12 +20,8 @@ func (m *Machine) used(h offers.Holding) {
 	}
 }
 
-// Sequence returns the number of the present use of devices; it grows with
-// every change.
-func (m *Machine) Sequence() uint64 { return m.sequence }
-
-// Usage returns the use of every device class in packed form, with its number.
-// The error names a class that can't be packed and is left out.
+// Usage returns the use of every device class in packed form, with its number,
+// which grows with every change. The error names a class that can't be packed and is left out.
 func (m *Machine) Usage() (*wire.Usage, error) {
 	classes := m.room.Classes()
 	usage := &wire.Usage{Sequence: m.sequence, Handled: m.handled, Classes: make(map[string]wire.PackedClass, len(classes)), Closed: m.closed}

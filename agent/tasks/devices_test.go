@@ -32,7 +32,7 @@ func TestUnwellDevice(t *testing.T) {
 	m.Prepared(name("first"), record.Identity{PID: 1}, at(0))
 	m.Started(name("first"), at(0))
 	m.Ready()
-	before := m.Sequence()
+	before := m.sequence
 	m.Unwell(unwell("XID 79"), at(1))
 	r := m.Ready()
 	if got := tell(r); got != "changed first, | send first running device_unwell, usage" || r.Send[0].Message != "gpu gpu-0: XID 79" {

@@ -125,7 +125,7 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 		c.note("agent runs on an older copy of its checkpoint", "agent", a.ID, "name", a.Name)
 	}
 	answer := &wire.AgentRegistered{
-		AgentID: a.ID, Master: c.config.Master, Heartbeat: offers.Duration(c.config.AgentHeartbeat()), Older: a.Older, Forget: forget,
+		AgentID: a.ID, Master: c.config.Master, Older: a.Older, Forget: forget,
 	}
 	s.peer.Send(answer, request)
 	for t := range c.state().LiveTasksOn(a.ID) {

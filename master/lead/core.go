@@ -33,10 +33,6 @@ type Config struct {
 // FrameworkHeartbeat is how often frameworks are to hear from the master.
 const FrameworkHeartbeat = 5 * time.Second
 
-// AgentHeartbeat is how often agents are to send a heartbeat. Their pings say
-// oftener that they live; a message is for links that have none.
-func (c *Config) AgentHeartbeat() time.Duration { return c.AgentTimeout / 2 }
-
 // Peer is the connection to a framework or an agent, as the core sees it.
 // Neither method waits or fails: a connection that can't take a message ends.
 type Peer interface {

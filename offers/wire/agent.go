@@ -97,11 +97,10 @@ type (
 	// says that this run began from an older copy of its checkpoint, so that
 	// the agent starts nothing of what it brought along.
 	AgentRegistered struct {
-		AgentID   offers.AgentID   `json:"agent_id"`
-		Master    MasterInfo       `json:"master"`
-		Heartbeat offers.Duration  `json:"heartbeat"` // how often the agent sends one
-		Forget    []offers.TaskRef `json:"forget,omitempty"`
-		Older     bool             `json:"older,omitempty"`
+		AgentID offers.AgentID   `json:"agent_id"`
+		Master  MasterInfo       `json:"master"`
+		Forget  []offers.TaskRef `json:"forget,omitempty"`
+		Older   bool             `json:"older,omitempty"`
 	}
 	// Launch starts tasks. A task the agent knows already is not started
 	// again: its statuses are sent again.

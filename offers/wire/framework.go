@@ -177,10 +177,8 @@ type (
 		Version uint64          `json:"version"`
 		Keys    []string        `json:"keys,omitempty"`
 	}
-	// Heartbeat says that the sender is alive; both protocols use it.
-	Heartbeat struct {
-		Sequence uint64 `json:"sequence,omitempty"` // of the agent's last usage report
-	}
+	// Heartbeat says that the sender is alive. Agents say that by pings alone.
+	Heartbeat struct{}
 	// ErrorMessage is about one request unless Code is failed_over.
 	ErrorMessage struct {
 		Code    offers.Code `json:"code"`

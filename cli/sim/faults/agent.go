@@ -36,7 +36,6 @@ type agent struct {
 type agentLink struct {
 	end        *end
 	registered bool
-	interval   time.Duration
 	mail       courier // reports that the master has not acknowledged
 }
 
@@ -318,8 +317,9 @@ func (a *agent) send(m wire.Message) {
 	a.link.end.send(frame, fateOf(m))
 }
 
+// beat says that the agent lives, as pings do where links have them.
 func (a *agent) beat(link *agentLink) {
-	a.after(link.interval, func() {
+	a.after(a.w.options.agentTimeout/2, func() {
 		if a.link == link {
 			a.w.judge.resends(a)
 			link.end.send(heartbeat, certain)
@@ -364,7 +364,7 @@ func (a *agent) answered(link *agentLink, m wire.Message) {
 		if m.Older {
 			a.w.tell(a.name, "hears that it runs on an older copy")
 		}
-		link.registered, link.interval = true, m.Heartbeat.Std()
+		link.registered = true
 		a.beat(link)
 		a.w.tell(a.name, "is registered as %s in term %d", m.AgentID, m.Master.Term)
 		if m.Master.Term > was {
