@@ -30,12 +30,15 @@ func (c *Conn) Heard() time.Time {
 // heard.
 const heardParts = 64
 
-// heard notes a sign of life. The deadline is put off now and then, which is
-// what takes time.
+// heard notes a sign of life. The deadline and the ping are put off now and then,
+// which is what takes time; a ping that comes due to find that it need not go out
+// takes more. Putting off that of a connection that has ended does no harm.
 func (c *Conn) heard() {
 	if quiet := c.quiet(); quiet > c.opts.Silence/heardParts {
 		c.last.Add(int64(quiet))
-		_ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
+		now := time.Now()
+		_ = c.ws.SetReadDeadline(now.Add(c.opts.Silence))
+		c.pings.Reset(c.opts.tillPing(now, 0))
 	}
 }
 
