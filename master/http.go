@@ -30,10 +30,6 @@ const longestSilence = 30 * time.Second
 // after 3 s.
 const electionHold = 2 * time.Second
 
-// largeRead is of how many connections of frameworks, and of agents, large frames
-// are received at a time: they take 4 MiB each at most.
-const largeRead = 64
-
 // leading is what the HTTP interface needs of the loop.
 type leading interface {
 	picture(context.Context) (*picture, error)
@@ -84,6 +80,7 @@ type api struct {
 	silence                    time.Duration            // after which an agent's connection is given up
 	hold                       time.Duration            // how long a connection waits for a leader
 	entrance                   gate                     // of connections that become sessions
+	unsent                     *wire.Unsent             // to frameworks and agents
 
 	sessions sync.WaitGroup
 	taken    atomic.Uint64 // sessions, ever
@@ -149,8 +146,8 @@ func (a *api) build() {
 		"GET /v1/snapshot":               {action: door.Operate, serve: a.saveSnapshot},
 		"POST /v1/snapshot":              {action: door.Operate, body: maxSnapshot, serve: a.restoreSnapshot},
 
-		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, wire.Options{Silence: longestSilence, Compact: true, Large: make(wire.Places, largeRead)}, a.framework)},
-		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, wire.Options{Silence: a.silence, Ping: a.silence / 2, Compact: true, Large: make(wire.Places, largeRead)}, a.agent)},
+		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, a.bounded(wire.Options{Silence: longestSilence, Compact: true}), a.framework)},
+		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, a.bounded(wire.Options{Silence: a.silence, Ping: a.silence / 2, Compact: true}), a.agent)},
 		"GET " + wire.PrematchPath:  {action: door.Peer, serve: a.prematch},
 	} {
 		if d := shown.RouteOf(pattern); d != nil && strings.HasPrefix(d.Path, "/v1/") && d.Upgrades == "" {

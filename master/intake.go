@@ -39,8 +39,8 @@ const (
 //
 // Large frames have a line of their own. One of them can take as long to decode and
 // to handle as all that thousands of others say, so few are under way at a time, and
-// while these are decoded a processor is left to the others and to the loop. Safe
-// for concurrent use.
+// while these are decoded a processor is left to the others and to the loop. Those
+// that wait in this line are few, too: see [largeFrames]. Safe for concurrent use.
 type intake struct {
 	inputs chan func(*lead.Core) // run by the loop, with nil where this master does not lead
 	room   *semaphore.Weighted   // of what is not large

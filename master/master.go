@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/ringmaster-project/ringmaster/master/replica"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 const (
@@ -65,7 +66,7 @@ func Open(c Config) (_ *Master, err error) {
 	m.api = &api{
 		loop: m.loop, replica: m.replica, feed: f, meters: m.loop.meters, tracer: c.Tracer, door: c.Door, logger: m.logger, version: c.Version,
 		framework: m.loop.serveFramework, agent: m.loop.serveAgent, follower: m.loop.serveFollower,
-		silence: min(longestSilence, m.config.AgentTimeout), hold: electionHold, entrance: newGate(),
+		silence: min(longestSilence, m.config.AgentTimeout), hold: electionHold, entrance: newGate(), unsent: wire.NewUnsent(unsentSize),
 		agents: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 			TLSClientConfig:     c.Door.ClientTLS(),

@@ -27,6 +27,7 @@ type exporter struct {
 	prematched, lists                               *prometheus.Desc
 	total, used, offered, rings, devices            *prometheus.Desc
 	readers, gaps, dropped                          *prometheus.Desc
+	unsent                                          *prometheus.Desc
 	spans                                           *prometheus.Desc
 	last, committed, applied, silence               *prometheus.Desc
 }
@@ -84,6 +85,7 @@ func newExporter(a *api, list *meter.List) *exporter {
 		committed:  gauge("raft_commit_index", "The last entry that this master knows to be on a majority of disks."),
 		silence:    gauge("raft_leader_silence_seconds", "How long ago this master heard its leader; 0 on the leader."),
 		spans:      counter("spans_total", "Spans of traces by what became of them: delivered to the collector, failed there, dropped because too many waited.", "outcome"),
+		unsent:     gauge("unsent_bytes", "Bytes that wait to be sent to frameworks and agents, or are being sent. Connections with most of them are closed before there are 512 MiB."),
 		readers:    gauge("event_readers", "Who reads GET /v1/events here."),
 		gaps:       counter("event_gaps_total", "Gaps that readers of events were told of."),
 		dropped:    counter("event_drops_total", "Events that readers missed because they were too slow."),
@@ -94,7 +96,7 @@ func newExporter(a *api, list *meter.List) *exporter {
 func (e *exporter) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		e.leader, e.term, e.agents, e.frameworks, e.tasks, e.offers, e.decisions, e.pending, e.mismatches, e.prematched, e.lists, e.total, e.used, e.offered,
-		e.rings, e.devices, e.last, e.committed, e.applied, e.silence, e.readers, e.gaps, e.dropped, e.spans,
+		e.rings, e.devices, e.last, e.committed, e.applied, e.silence, e.unsent, e.readers, e.gaps, e.dropped, e.spans,
 	} {
 		out <- d
 	}
@@ -111,6 +113,7 @@ func (e *exporter) Collect(out chan<- prometheus.Metric) {
 	gauge(e.committed, float64(progress.Committed))
 	gauge(e.applied, float64(progress.Applied))
 	gauge(e.silence, progress.Silence.Seconds())
+	gauge(e.unsent, float64(e.api.unsent.Bytes()))
 	readers, gaps, dropped := e.api.feed.counts()
 	gauge(e.readers, float64(readers))
 	out <- prometheus.MustNewConstMetric(e.gaps, prometheus.CounterValue, float64(gaps))

@@ -86,6 +86,21 @@ func (a *api) upgrade(protocol string, options wire.Options, serve func(wire.Lin
 	}
 }
 
+// What connections may have in memory beside what each has for itself, and what
+// waits for the loop. What does not fit closes those that have most waiting to be
+// sent, as if they were too slow, and leaves large frames with who sends them.
+const (
+	unsentSize  = 512 << 20 // bytes that wait to be sent, to frameworks and agents
+	largeFrames = 64        // that are received, of either, of up to [wire.MaxMessage]
+)
+
+// bounded returns the options of the connections of a protocol, which have these
+// bounds together.
+func (a *api) bounded(options wire.Options) wire.Options {
+	options.Unsent, options.Large = a.unsent, make(wire.Places, largeFrames)
+	return options
+}
+
 // open turns a request into the connection of a session, which is counted. Only
 // the leader lets it happen; the loop fences what comes in after leadership is
 // lost. Without a connection an error, or what has been answered, says why.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -306,4 +307,56 @@ func TestWhoDoesNotReadKeepsNobodyOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	link.Close("the test is over")
+}
+
+// TestSessionsAreBoundedTogether, in the large frames that are received, and in
+// what waits to be sent.
+func TestSessionsAreBoundedTogether(t *testing.T) {
+	s := newScene(t, "")
+	s.unsent = wire.NewUnsent(1 << 20)
+	var received atomic.Int32
+	release := make(chan struct{})
+	s.framework = func(l wire.Link, _ visitor) {
+		defer l.Close("the test is over")
+		if _, err := l.Receive(); err != nil {
+			t.Error(err)
+		}
+		if n := received.Add(1); n > largeFrames {
+			t.Errorf("%d large frames are in memory at once", n)
+		}
+		<-release
+		received.Add(-1)
+	}
+	sent := make(chan int64)
+	s.agent = func(l wire.Link, _ visitor) {
+		defer l.Close("the test is over")
+		n := int64(0)
+		for frame := make([]byte, 64<<10); l.Send(frame) == nil; {
+			n += int64(len(frame))
+			if unsent := s.unsent.Bytes(); unsent > 1<<20 {
+				t.Errorf("%d bytes wait to be sent", unsent)
+			}
+		}
+		sent <- n
+	}
+	s.build()
+	dial := func(path, protocol string) *wire.Conn {
+		link, err := wire.Dial(t.Context(), "ws"+strings.TrimPrefix(s.server.URL, "http")+path, protocol, nil, nil, wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { link.Close("the test is over") })
+		return link
+	}
+	for range largeFrames + 4 {
+		if err := dial(wire.FrameworkPath, wire.FrameworkProtocol).Send(make([]byte, 64<<10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dial(wire.AgentPath, wire.AgentProtocol) // and reads nothing
+	if n := <-sent; n > 24<<20 {
+		t.Errorf("%d bytes were sent to who reads nothing", n)
+	}
+	close(release)
+	s.sessions.Wait()
 }

@@ -11,7 +11,7 @@ func TestBacklogOfASteadyStream(t *testing.T) {
 	b := newBacklog(Options{Queue: 1000, Bytes: 1 << 20})
 	const waits = 10
 	for i := range 100_000 {
-		if !b.push(strconv.AppendInt(nil, int64(i), 10)) {
+		if b.push(strconv.AppendInt(nil, int64(i), 10)) != nil {
 			t.Fatalf("frame %d found no room behind %d", i, waits)
 		}
 		if i < waits {

@@ -53,6 +53,7 @@ type Options struct {
 	Message int64         // bytes of one message that is received; 0 means MaxMessage
 	Queue   int           // frames that may wait to be sent; 0 means 262,144
 	Bytes   int           // of the frames that may wait to be sent; 0 means 32 MiB
+	Unsent  *Unsent       // bounds them over many connections; nil: nothing does
 	Ping    time.Duration // after so long without a frame, ping or pong one is asked for by a ping; 0 means 5 s, or a third of Silence
 	Silence time.Duration // after so long without a piece of a message, ping or pong Receive fails, which counts only while it waits; 0 means 30 s
 	Binary  bool          // what is sent is no text
@@ -95,7 +96,8 @@ const (
 
 // Conn is a websocket connection: whoever calls Receive reads, and one goroutine
 // writes while there is something to write. What waits to be sent is bounded by
-// Options.Queue and Options.Bytes; a peer that lets it fill is cut off.
+// Options.Queue, Options.Bytes and Options.Unsent; a peer that lets it fill is cut
+// off. What is received is bounded by Options.Large.
 type Conn struct {
 	ws    *websocket.Conn
 	below *cork // of ws, handled by the writer
@@ -249,13 +251,15 @@ func (c *Conn) Send(frame []byte) error {
 	if c.stopped() {
 		return ErrClosed
 	}
-	if !c.out.push(frame) {
+	err := c.out.push(frame)
+	switch err {
+	case nil:
+		c.rouse()
+	case ErrSlow:
 		c.End("too slow a reader")
 		_ = c.ws.UnderlyingConn().Close()
-		return ErrSlow
 	}
-	c.rouse()
-	return nil
+	return err
 }
 
 // Receive implements [Link].

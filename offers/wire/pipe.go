@@ -45,7 +45,10 @@ func Pipe(opts Options) (Link, Link) {
 	return near, far
 }
 
-func newMailbox(o Options) *mailbox { return &mailbox{newBacklog(o), make(chan struct{}, 1)} }
+func newMailbox(o Options) *mailbox {
+	o.Unsent = nil // what is sent is at the other end at once
+	return &mailbox{newBacklog(o), make(chan struct{}, 1)}
+}
 
 // Form implements [Link].
 func (p *pipeEnd) Form() Form { return p.form }
@@ -57,9 +60,9 @@ func (p *pipeEnd) Send(frame []byte) error {
 		return ErrClosed
 	default:
 	}
-	if !p.out.push(frame) {
+	if err := p.out.push(frame); err != nil {
 		p.Close("too slow a reader")
-		return ErrSlow
+		return err
 	}
 	select {
 	case p.out.wake <- struct{}{}:

@@ -58,6 +58,7 @@ func (c *Conn) over() {
 	c.pings.Stop()
 	c.ws.Close()
 	c.leavePlace()
+	c.out.close()
 	close(c.ended)
 }
 
@@ -80,6 +81,7 @@ const turn = 256
 
 // putAll writes what is queued, in one piece where it is several frames.
 func (c *Conn) putAll() bool {
+	defer c.out.sent()
 	frame, ok := c.out.pop()
 	if !ok {
 		return true
@@ -175,5 +177,6 @@ func (c *Conn) finish() {
 		if !c.put(frame, deadline) {
 			return
 		}
+		c.out.sent()
 	}
 }
