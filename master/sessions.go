@@ -79,39 +79,58 @@ func (s *session) refuse(err error, requestID string) {
 // read reads messages until the link ends. handle is called for each one that
 // could be read and may pass; it reports false to end the session.
 func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, string) bool) {
-	form := s.link.Form()
 	for greets := true; ; greets = false {
 		frame, err := s.link.Receive()
 		if err != nil {
 			return
 		}
-		give, ok := s.intake.take(s.own, weightOf(form, frame))
+		give, ok := s.intake.take(s.own, weightOf(s.link.Form(), frame))
 		if !ok {
 			return
 		}
-		for more := true; more; more = len(frame) > 0 {
-			var one []byte
-			one, frame = form.Cut(frame)
-			if greets {
-				s.loop.greeting.enter()
-			}
-			m, env, err := form.Decode(vocabulary, one)
-			if greets {
-				s.loop.greeting.leave()
-			}
-			if err == nil {
-				err = s.loop.config.door.Admit(s.principal, s.prefix+door.Action(env.Type), "")
-			}
-			if err != nil {
-				s.refuse(err, env.RequestID)
-			} else if !handle(m, env.RequestID) {
-				return
-			}
+		if greets {
+			ok = s.greet(frame, vocabulary, handle)
+		} else {
+			ok = s.hear(frame, vocabulary, false, handle)
 		}
-		if !s.enterGathered(give) {
+		if !ok || !s.enterGathered(give) {
 			return
 		}
 	}
+}
+
+// greet is hear for the first frame, in a goroutine of its own: that takes a deep
+// stack, which the session would keep, and very many have little to say later.
+func (s *session) greet(frame []byte, vocabulary wire.Vocabulary, handle func(wire.Message, string) bool) (ok bool) {
+	var done sync.WaitGroup
+	done.Go(func() { ok = s.hear(frame, vocabulary, true, handle) })
+	done.Wait()
+	return ok
+}
+
+// hear has the messages of a frame handled.
+func (s *session) hear(frame []byte, vocabulary wire.Vocabulary, greets bool, handle func(wire.Message, string) bool) bool {
+	form := s.link.Form()
+	for more := true; more; more = len(frame) > 0 {
+		var one []byte
+		one, frame = form.Cut(frame)
+		if greets {
+			s.loop.greeting.enter()
+		}
+		m, env, err := form.Decode(vocabulary, one)
+		if greets {
+			s.loop.greeting.leave()
+		}
+		if err == nil {
+			err = s.loop.config.door.Admit(s.principal, s.prefix+door.Action(env.Type), "")
+		}
+		if err != nil {
+			s.refuse(err, env.RequestID)
+		} else if !handle(m, env.RequestID) {
+			return false
+		}
+	}
+	return true
 }
 
 // gatherings bounds what enters the core as one input. A frame of small messages
