@@ -11,8 +11,8 @@
 // knows goes with its process, and the next one under the same names is a
 // fleet of new agents), processes, cgroups, sandboxes and the HTTP door.
 //
-// An agent costs its machine, its connection and two goroutines, which wait:
-// its connector, here, and the connection's writer. A few shards own the
+// An agent costs its machine, its connection and one goroutine that waits, its
+// connector; the connection has another while it writes. A few shards own the
 // machines, each those of its agents, so that the number of agents makes no
 // more work for the scheduler than there is work. [Fleet.Run] waits for all
 // of them.
