@@ -45,24 +45,21 @@ func (c *Conn) readFrame() ([]byte, error) {
 
 var frames = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// readLarge reads the rest of a large frame. While that waits for a place the
-// silence is ours.
+// readLarge reads the rest of a large frame.
 func (c *Conn) readLarge(room *bytes.Buffer) error {
 	if c.opts.Large == nil {
 		_, err := room.ReadFrom(&c.in)
 		return err
 	}
-	c.away.Store(true)
 	select {
 	case c.opts.Large <- struct{}{}:
 		c.large.Store(true)
 	case <-c.stop:
 		return ErrClosed
 	}
-	c.away.Store(false)
 	late := time.AfterFunc(frameTimeout, func() { c.End("a message took longer than 30 s to come") })
 	defer late.Stop()
-	_ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence))
+	_ = c.ws.SetReadDeadline(time.Now().Add(c.opts.Silence)) // the silence was ours
 	_, err := room.ReadFrom(&c.in)
 	return err
 }

@@ -115,7 +115,7 @@ func TestLargeFramesWaitForAPlace(t *testing.T) {
 		if first.sends(corked + 1); !first.got(t) {
 			t.Fatal("the first one waits")
 		}
-		second.sends(corked + 1)
+		second.sends(2 * corked)
 		time.Sleep(2 * silence)
 		if second.got(t) {
 			t.Fatal("the second one has a place beside the first")
