@@ -220,3 +220,34 @@ func TestManyReconcilesAreAnsweredInTurns(t *testing.T) {
 		t.Errorf("after that it is answered %d times; want once", n)
 	}
 }
+
+// TestATurnAnswersFew however many frameworks ask, and goes on with the next ones.
+func TestATurnAnswersFew(t *testing.T) {
+	const asking, each = 20, 600
+	l := newScene(t)
+	ids := make([]offers.TaskID, each)
+	for i := range ids {
+		ids[i] = offers.TaskID(fmt.Sprint("t", i))
+	}
+	var all []*author
+	for range asking {
+		all = append(all, l.author(""))
+	}
+	for _, a := range all {
+		a.hand(&wire.Reconcile{TaskIDs: ids})
+	}
+	answers := 0
+	for turn, more := 1, true; more; turn++ {
+		more = l.Finish().More
+		some := 0
+		for _, a := range all {
+			some += len(heard[*wire.Update](a.listener))
+		}
+		if answers += some; some > 3000 {
+			t.Errorf("turn %d gave %d answers", turn, some)
+		}
+	}
+	if answers != asking*each {
+		t.Errorf("%d answers; want %d", answers, asking*each)
+	}
+}
