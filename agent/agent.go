@@ -26,6 +26,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/process"
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
 	"github.com/ringmaster-project/ringmaster/agent/sandbox"
+	"github.com/ringmaster-project/ringmaster/agent/seek"
 	"github.com/ringmaster-project/ringmaster/agent/tasks"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/meter"
@@ -65,6 +66,7 @@ type Agent struct {
 	attending  chan struct{} // one token for each command that somebody runs beside a task
 	work       sync.WaitGroup
 	keptWhole  sync.Once // the warning that logs are not kept short
+	masters    *seek.Seeker
 
 	// owned by the loop
 	self      offers.Agent // without its id
@@ -98,6 +100,7 @@ func Open(c Config) (*Agent, error) {
 		inbox: make(chan func(), 1024), stopped: make(chan struct{}), registered: make(chan struct{}),
 		collect: make(chan struct{}, 1), checking: make(chan struct{}, maxChecks), attending: make(chan struct{}, maxExecs), running: map[offers.TaskRef]*supervisor{},
 		preparing: map[offers.TaskRef]context.CancelCauseFunc{}, ended: map[offers.TaskRef]chan struct{}{}, disks: map[offers.TaskRef]int64{},
+		masters: &seek.Seeker{Masters: c.Masters, Door: c.Door, Logger: c.Logger, Called: make(chan string, 1)},
 	}
 	a.life, a.end = context.WithCancelCause(context.Background())
 	if err := a.setUp(); err != nil {

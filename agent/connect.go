@@ -20,12 +20,21 @@ type session struct {
 
 // connect keeps a connection to the leader, as long as ctx lasts.
 func (a *Agent) connect(ctx context.Context) {
-	masters := seek.Seeker{Masters: a.config.Masters, Door: a.config.Door, Logger: a.log}
-	masters.Run(ctx, func(link wire.Link) bool {
+	a.masters.Run(ctx, func(link wire.Link) bool {
 		registered := a.converse(ctx, link)
 		a.awaitLeave()
 		return registered
 	})
+}
+
+// called hears of a master that it leads. A leader of a term that the agent knows, or
+// that is over, is no news.
+func (a *Agent) called(m wire.MasterInfo) {
+	if m.Term <= a.machine.Meta().Term {
+		return
+	}
+	a.log.Info("a master says that it leads", "master", m.Name, "term", m.Term)
+	a.masters.Call(m.Address)
 }
 
 // awaitLeave waits while a refused agent ends its tasks.

@@ -13,6 +13,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/agent/sandbox"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
 // listen opens the agent's own door.
@@ -53,6 +54,7 @@ func (a *Agent) handler() http.Handler {
 	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/files", a.guarded(door.Sandbox, a.serveFile))
 	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/files/{path...}", a.guarded(door.Sandbox, a.serveFile))
 	mux.HandleFunc("GET /v1/sandbox/{framework}/{task}/exec", a.guarded(door.Exec, a.serveExec))
+	mux.HandleFunc("POST "+wire.LeaderPath, a.hearLeader)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, offers.Errorf(offers.BadMessage, "an agent serves no %s %.200q", r.Method, r.URL.Path))
 	})
@@ -80,6 +82,30 @@ func (a *Agent) guarded(action door.Action, serve func(http.ResponseWriter, *htt
 		}
 	}
 }
+
+// hearLeader takes the call of a master that leads.
+func (a *Agent) hearLeader(w http.ResponseWriter, r *http.Request) {
+	err := door.SameOrigin(r)
+	if err == nil {
+		err = a.config.Door.Admit(a.config.Door.Who(r), door.Peer, "")
+	}
+	var m wire.MasterInfo
+	if err == nil && json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&m) != nil {
+		err = offers.Errorf(offers.BadMessage, "a call of a leader is JSON with its name, address and term, of at most %d bytes", maxCall)
+	}
+	if _, _, malformed := net.SplitHostPort(m.Address); err == nil && malformed != nil {
+		err = offers.Errorf(offers.BadMessage, "address is %.100q; it is the host:port of the master that leads", m.Address)
+	}
+	if err != nil {
+		a.answer(w, err)
+		return
+	}
+	a.post(func() { a.called(m) })
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// maxCall is how many bytes the call of a leader may have.
+const maxCall = 4096
 
 func (a *Agent) serveLog(w http.ResponseWriter, r *http.Request, ref offers.TaskRef) error {
 	query := r.URL.Query()

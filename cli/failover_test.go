@@ -264,6 +264,27 @@ func TestStoppedLeader(t *testing.T) {
 	}
 }
 
+// TestAgentsOfAStoppedLeaderAreCalled by the next one, as it ends no connection, and
+// they would wait until it was silent for too long.
+func TestAgentsOfAStoppedLeaderAreCalled(t *testing.T) {
+	c := newCluster(t, 3, 2)
+	old := c.leader(t)
+	c.masters[old].signal(t, syscall.SIGSTOP)
+	defer c.masters[old].signal(t, syscall.SIGCONT)
+	if out, errOut, code := commandLine(t, "run", "--masters", strings.Join(c.http, ","), "--count", "2", "--cpus", "8", "--", "true"); code != 0 {
+		t.Fatalf("tasks on both agents under the next leader: %d %s %s", code, out, errOut)
+	}
+	for _, d := range c.agents {
+		text, err := os.ReadFile(d.log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "a master says that it leads") {
+			t.Errorf("%s came without a call", d.name)
+		}
+	}
+}
+
 // TestKilledAgentProcess kills an agent -9 while it runs tasks. They go on in
 // the same processes, and what ended meanwhile is reported with its code.
 func TestKilledAgentProcess(t *testing.T) {

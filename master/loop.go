@@ -69,7 +69,9 @@ type loop struct {
 	stopped   <-chan struct{} // closed by stop, when the loop has ended
 	stop      context.CancelFunc
 
-	solving sync.WaitGroup // of a puzzle of the matcher; run waits for it
+	solving sync.WaitGroup     // of a puzzle of the matcher; run waits for it
+	calling sync.WaitGroup     // of agents, likewise
+	hush    context.CancelFunc // ends the calls for core; the loop's
 
 	leads atomic.Pointer[chan struct{}] // closed while this master leads; the loop puts another in its place
 
@@ -104,6 +106,8 @@ type loopConfig struct {
 	tracer       offers.Tracer
 	feed         *feed   // nil: its own, which nobody reads
 	meters       *meters // nil: its own
+	// call tells an agent who leads; nil: nobody is told.
+	call func(context.Context, *state.Agent, wire.MasterInfo) error
 }
 
 func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
@@ -135,6 +139,7 @@ func (l *loop) shut() {
 // run is the loop; it returns when ctx ends and everything it started has.
 func (l *loop) run(ctx context.Context) {
 	defer l.solving.Wait()
+	defer l.calling.Wait()
 	defer l.stop()
 	go l.awaitCommits()
 	defer func() {
@@ -255,6 +260,11 @@ func (l *loop) begin() {
 	}, s, time.Now())
 	l.feed.lead(master, l.runs, s, time.Now())
 	close(*l.leads.Load())
+	calls, hush := context.WithCancel(context.Background())
+	l.hush = hush
+	if l.config.call != nil {
+		l.calling.Go(func() { l.callAgents(calls, master) })
+	}
 }
 
 // finishTurn lets the core decide, and proposes what the turn collected.
@@ -316,6 +326,7 @@ func (l *loop) stepDown(reason string) {
 		return
 	}
 	l.logger.Info("gives up the leadership", "term", l.term, "reason", reason)
+	l.hush()
 	l.core.Close(reason)
 	l.core, l.seen, l.unfinished = nil, nil, nil
 	l.waiting, l.weight = nil, 0

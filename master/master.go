@@ -62,17 +62,20 @@ func Open(c Config) (_ *Master, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	m.loop = newLoop(m.config.forLoop(m.replica.Self().Name, m.address, f), m.replica, m.logger)
+	agents := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSClientConfig:     c.Door.ClientTLS(),
+		TLSHandshakeTimeout: headerTimeout, ResponseHeaderTimeout: headerTimeout,
+		MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, DisableCompression: true,
+	}
+	of := m.config.forLoop(m.replica.Self().Name, m.address, f)
+	of.call = (&caller{c.Door, agents}).call
+	m.loop = newLoop(of, m.replica, m.logger)
 	m.api = &api{
 		loop: m.loop, replica: m.replica, feed: f, meters: m.loop.meters, tracer: c.Tracer, door: c.Door, logger: m.logger, version: c.Version,
 		framework: m.loop.serveFramework, agent: m.loop.serveAgent, follower: m.loop.serveFollower,
 		silence: min(longestSilence, m.config.AgentTimeout), hold: electionHold, entrance: newGate(), unsent: wire.NewUnsent(unsentSize),
-		agents: &http.Transport{
-			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			TLSClientConfig:     c.Door.ClientTLS(),
-			TLSHandshakeTimeout: headerTimeout, ResponseHeaderTimeout: headerTimeout,
-			MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, DisableCompression: true,
-		},
+		agents: agents,
 	}
 	m.api.build()
 	return m, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
@@ -80,13 +81,18 @@ func (a *api) sandbox(w http.ResponseWriter, r *http.Request, what string, query
 	if ag.State == offers.AgentUnreachable { // who asked would wait for nothing, and ask again as where it restarts
 		return offers.Errorf(offers.AgentAway, "agent %s is unreachable since %s: nothing on it can be read or run before it is back", ag.ID, ag.Since.Format(time.RFC3339))
 	}
-	scheme := "http"
-	if ag.Secure {
-		scheme = "https"
-	}
-	at := &url.URL{Scheme: scheme, Host: ag.Address, Path: "/v1/sandbox/" + string(t.Framework) + "/" + string(t.ID) + what, RawQuery: query.Encode()}
+	at := doorOf(ag)
+	at.Path, at.RawQuery = "/v1/sandbox/"+string(t.Framework)+"/"+string(t.ID)+what, query.Encode()
 	a.proxy(at, "agent "+string(ag.ID), passedOn).ServeHTTP(w, r)
 	return nil
+}
+
+// doorOf returns where an agent is reached over HTTP.
+func doorOf(a *state.Agent) *url.URL {
+	if a.Secure {
+		return &url.URL{Scheme: "https", Host: a.Address}
+	}
+	return &url.URL{Scheme: "http", Host: a.Address}
 }
 
 // passedOn marks what a master asks for somebody else.

@@ -1,12 +1,15 @@
 package seek
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,4 +87,101 @@ func TestStoppedMasterIsPassedBy(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCallsAreFollowed: who calls is gone to at once, be it from a master that says
+// nothing, or from a wait because nobody answered; from that one itself nobody goes.
+func TestCallsAreFollowed(t *testing.T) {
+	open, err := door.Open(door.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		begin := time.Now()
+		var masters, seeking sync.WaitGroup
+		var mu sync.Mutex
+		came := map[string][]time.Duration{}
+		visits := func(master string) []time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(came[master])
+		}
+		s := &Seeker{
+			Masters: []string{"first:1"}, Door: open, Logger: hclog.NewNullLogger(), Called: make(chan string, 1),
+			Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if address == "first:1" && len(came[address]) > 0 {
+					return nil, errors.New("connection refused")
+				}
+				came[address] = append(came[address], time.Since(begin))
+				near, far := net.Pipe()
+				masters.Go(func() { listen(t, far) })
+				return near, nil
+			},
+		}
+		seeking.Go(func() {
+			s.Run(ctx, func(l wire.Link) bool {
+				unlink := context.AfterFunc(ctx, func() { l.Close("the test ends") })
+				for err := error(nil); err == nil; {
+					_, err = l.Receive()
+				}
+				if unlink() {
+					l.Close("it has ended")
+				}
+				return true
+			})
+		})
+		time.Sleep(time.Second)
+		s.Call("second:1")
+		time.Sleep(time.Second)
+		s.Call("second:1") // it is there
+		time.Sleep(time.Second)
+		if got := visits("second:1"); len(got) != 1 || got[0] < time.Second || got[0] > 3*time.Second/2 {
+			t.Errorf("who called after 1 s was visited after %v", got)
+		}
+		s.mu.Lock()
+		s.link.End("it dies")
+		s.mu.Unlock()
+		time.Sleep(time.Minute) // in which the first, the only one that is known, does not answer
+		before := time.Since(begin)
+		s.Call("third:1")
+		time.Sleep(lastWait / 10)
+		if got := visits("third:1"); len(got) != 1 || got[0] != before {
+			t.Errorf("who called after %v was visited after %v", before, got)
+		}
+		end()
+		seeking.Wait()
+		masters.Wait()
+	})
+}
+
+// listen is a master that takes the connection and says nothing.
+func listen(t *testing.T, conn net.Conn) {
+	defer conn.Close()
+	req, err := http.ReadRequest(bufio.NewReader(conn))
+	if err != nil {
+		return
+	}
+	link, err := wire.Upgrade(hijacked{conn: conn}, req, wire.AgentProtocol, wire.Options{Ping: time.Hour})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for err == nil {
+		_, err = link.Receive()
+	}
+	link.Close("it has ended")
+}
+
+// hijacked is a response writer whose connection is in memory.
+type hijacked struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+func (h hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return h.conn, bufio.NewReadWriter(bufio.NewReader(h.conn), bufio.NewWriter(h.conn)), nil
 }

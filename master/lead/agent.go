@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -82,6 +83,19 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 		}
 		s.admitted(c, r.Value.(*state.Agent), request)
 	})
+}
+
+// Missing returns the agents that have not come since this master leads and that say
+// where they are reached, ascending by id. They are to be read only.
+func (c *Core) Missing() []*state.Agent {
+	var out []*state.Agent
+	for id, since := range c.silent {
+		if a := c.state().Agent(id); since.Equal(c.began) && a != nil && a.Address != "" {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, func(a, b *state.Agent) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }
 
 // nameFree refuses a new agent while another one of its name is connected: hosts

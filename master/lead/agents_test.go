@@ -3,6 +3,7 @@ package lead_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 	"weak"
@@ -321,4 +322,42 @@ func TestWhatAnAgentListsIsNotKept(t *testing.T) {
 		t.Errorf("registering twice on one connection is answered with %v", m)
 	}
 	runtime.KeepAlive(l)
+}
+
+// TestMissingAreThoseOfTheLeaderBefore that have not come since and can be reached:
+// neither who has been here and left, nor who was given up.
+func TestMissingAreThoseOfTheLeaderBefore(t *testing.T) {
+	l := newScene(t)
+	var hosts []*host
+	for n, address := range []string{"127.0.0.1:9003", "127.0.0.1:9001", "", "127.0.0.1:9002"} {
+		h := &host{listener: &listener{TB: t}, l: l}
+		h.Agent = lead.NewAgent(h.listener)
+		h.self = offers.Agent{Name: fmt.Sprint("h", n), Host: "h", Address: address, Total: offers.Inventory{Amounts: offers.Amounts{offers.CPUs: 4000}}}
+		h.say(&wire.RegisterAgent{Agent: h.self})
+		h.self.ID = only[*wire.AgentRegistered](h.listener).AgentID
+		hosts = append(hosts, h)
+	}
+	missing := func() (out []string) {
+		for _, a := range l.Missing() {
+			out = append(out, a.Name)
+		}
+		return out
+	}
+	if got := missing(); got != nil {
+		t.Errorf("under their first leader %q are missing", got)
+	}
+	l.succeed()
+	if got, want := missing(), []string{"h0", "h1", "h3"}; !slices.Equal(got, want) {
+		t.Errorf("a new leader misses %q; want %q", got, want)
+	}
+	back := hosts[1].back()
+	l.wait(time.Second)
+	back.leave()
+	if got, want := missing(), []string{"h0", "h3"}; !slices.Equal(got, want) {
+		t.Errorf("after one came and left %q are missing; want %q", got, want)
+	}
+	l.wait(2 * time.Minute)
+	if got := missing(); got != nil {
+		t.Errorf("%q were given up, and are missing", got)
+	}
 }

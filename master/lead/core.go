@@ -57,6 +57,7 @@ type Note struct {
 // master's loop owns it.
 type Core struct {
 	config     Config
+	began      time.Time
 	now        time.Time // of the input that is handled
 	committed  *state.State
 	match      *match.Matcher
@@ -96,7 +97,7 @@ func New(config Config, s *state.State, now time.Time) *Core {
 		name += "+" + strconv.FormatUint(config.Again, 10)
 	}
 	c := &Core{
-		config: config, now: now, committed: s, dirty: true, level: now,
+		config: config, began: now, now: now, committed: s, dirty: true, level: now,
 		match:      match.New(config.Match, s, config.Master.Term),
 		frameworks: map[offers.FrameworkID]*Framework{},
 		agents:     map[offers.AgentID]*Agent{},

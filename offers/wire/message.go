@@ -20,6 +20,9 @@ const (
 	PrematchPath      = "/v1/prematch"
 )
 
+// LeaderPath is where an agent hears by a POST of a [MasterInfo] which master leads.
+const LeaderPath = "/v1/leader"
+
 // Limits that both sides keep.
 const (
 	MaxMessage    = 4 << 20 // bytes of one message
