@@ -436,6 +436,63 @@ func TestSilence(t *testing.T) {
 	})
 }
 
+// TestOthersAreAskedAboutASilentMaster: one that was stopped ends no connection, and is
+// left when another leads or names another, and not when it is named itself, or nobody
+// knows; then it has its time.
+func TestOthersAreAskedAboutASilentMaster(t *testing.T) {
+	const beat, slack = 15 * time.Second, 4 * time.Second // until it is noticed
+	for _, c := range []struct {
+		name  string
+		other error // what the other master answers; nil: it leads
+		least time.Duration
+	}{
+		{"the other leads", nil, beat},
+		{"the other names a third", &wire.RedirectError{Location: "ws://m3:1/v1/framework"}, beat},
+		{"the other names the silent one", &wire.RedirectError{Location: "ws://m1:1/v1/framework"}, 3 * beat},
+		{"the other does not know", &wire.StatusError{Status: 503}, 3 * beat},
+		{"the other is dead", errors.New("connection refused"), 3 * beat},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start, firsts := time.Now(), 0
+				dial := func(_ context.Context, at string) (wire.Link, error) {
+					if strings.Contains(at, "m1") {
+						firsts++
+						if firsts > 1 {
+							return nil, errors.New("connection refused")
+						}
+					} else if c.other != nil && time.Since(start) < c.least+slack {
+						return nil, c.other
+					}
+					ours, theirs := wire.Pipe(wire.Options{})
+					go func() {
+						frame, err := theirs.Receive()
+						if err != nil {
+							return // it was only asked
+						}
+						_, env, err := wire.Decode(wire.FromFramework, frame)
+						if err != nil {
+							t.Error(err)
+						}
+						frameworktest.Over(t, theirs).Send(&wire.Registered{FrameworkID: "f1", Master: wire.MasterInfo{Term: 1}, Heartbeat: offers.Duration(beat)}, env.RequestID)
+					}()
+					return ours, nil
+				}
+				client, err := framework.Connect(context.Background(), framework.Config{Masters: []string{"m1:1", "m2:1"}, Dial: dial})
+				if err != nil {
+					t.Fatal(err)
+				}
+				next[framework.Disconnected](t, client)
+				if took := time.Since(start); took < c.least || took > c.least+slack {
+					t.Errorf("it was left after %v; want %v", took, c.least)
+				}
+				next[framework.Reconnected](t, client)
+				client.Close()
+			})
+		})
+	}
+}
+
 // TestBackPressure shows that a full queue stops the reading, not the memory.
 func TestBackPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

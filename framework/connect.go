@@ -77,7 +77,7 @@ func (c *Client) run(ctx context.Context) {
 		if link == nil {
 			continue
 		}
-		registered, err := c.serve(ctx, link)
+		registered, err := c.serve(ctx, link, at)
 		if registered {
 			s = search{turn: s.turn, lost: at, pause: firstPause}
 		}
@@ -130,7 +130,7 @@ func (c *Client) stop() {
 
 // serve speaks on one link until it breaks. The goroutine it starts watches
 // the time and ctx, and has ended when serve returns.
-func (c *Client) serve(ctx context.Context, link wire.Link) (registered bool, err error) {
+func (c *Client) serve(ctx context.Context, link wire.Link, at string) (registered bool, err error) {
 	c.mu.Lock()
 	c.link = link
 	c.session.Connected(time.Now(), link.Form())
@@ -140,7 +140,7 @@ func (c *Client) serve(ctx context.Context, link wire.Link) (registered bool, er
 	broken, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
-		c.watch(ctx, link, broken)
+		c.watch(ctx, link, at, broken)
 	}()
 	registered, err = c.read(ctx, link)
 	close(broken)
@@ -217,10 +217,14 @@ func (c *Client) awaitRoom(ctx context.Context) error {
 	}
 }
 
-// watch closes the link when ctx ends or the master has been silent too long.
-func (c *Client) watch(ctx context.Context, link wire.Link, broken <-chan struct{}) {
+// watch closes the link when ctx ends or the master has been silent too long, and
+// asks the others about a master that is silent.
+func (c *Client) watch(ctx context.Context, link wire.Link, at string, broken <-chan struct{}) {
 	tick := time.NewTicker(tickPeriod)
 	defer tick.Stop()
+	asking, known := context.WithCancel(ctx)
+	defer known()
+	asked := make(chan struct{}, 1) // holds a token while the others are asked
 	for {
 		select {
 		case <-broken:
@@ -231,11 +235,22 @@ func (c *Client) watch(ctx context.Context, link wire.Link, broken <-chan struct
 		case now := <-tick.C:
 			c.mu.Lock()
 			var hangup string
+			doubtful := false
 			if !c.stalled {
 				c.session.Tick(now)
-				hangup = c.flush()
+				hangup, doubtful = c.flush(), c.session.Doubtful(now)
 			}
 			c.mu.Unlock()
+			if doubtful {
+				select {
+				case asked <- struct{}{}:
+					c.dialling.Go(func() {
+						c.doubt(asking, link, at)
+						<-asked
+					})
+				default:
+				}
+			}
 			if hangup != "" {
 				link.Close(hangup)
 				return

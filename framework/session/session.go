@@ -134,6 +134,12 @@ func (s *Session) Tick(now time.Time) {
 	}
 }
 
+// Doubtful reports whether the master has let a heartbeat go by, so that others may
+// lead by now.
+func (s *Session) Doubtful(now time.Time) bool {
+	return s.live && s.heartbeat > 0 && now.Sub(s.heard) > s.heartbeat+silenceSlack
+}
+
 // Frame takes one frame of the master.
 func (s *Session) Frame(now time.Time, frame []byte) {
 	if s.live { // before that only the answer to register counts, no heartbeat

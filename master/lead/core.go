@@ -30,8 +30,9 @@ type Config struct {
 	Root func() offers.Traceparent
 }
 
-// FrameworkHeartbeat is how often frameworks are to hear from the master.
-const FrameworkHeartbeat = 5 * time.Second
+// FrameworkHeartbeat is how often frameworks are to hear from the master. Those that miss
+// one ask the others who leads, and leave after three (framework/session).
+const FrameworkHeartbeat = 3 * time.Second
 
 // Peer is the connection to a framework or an agent, as the core sees it.
 // Neither method waits or fails: a connection that can't take a message ends.
