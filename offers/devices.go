@@ -100,13 +100,14 @@ func (c *ClassRoom) free(i int) int64 {
 	return max(0, free)
 }
 
-// overdrawn reports whether more of device i is held and withheld than it has.
+// overdrawn reports whether more of device i is held and withheld than it has, of
+// its memory or of its compute.
 func (c *ClassRoom) overdrawn(i int) bool {
 	used := c.Used[i]
 	if c.Away != nil {
 		used += c.Away[i]
 	}
-	return used > c.Devices[i].Capacity
+	return used > c.Devices[i].Capacity || c.Shares[i] > FullShare
 }
 
 // idle reports whether device i is wholly free.

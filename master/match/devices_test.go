@@ -148,3 +148,27 @@ func TestRebound(t *testing.T) {
 		t.Errorf("%d mismatches, want 1", n)
 	}
 }
+
+// TestReboundTakesTheComputeOfAnOffer: a task was bound on the device of which
+// an outstanding offer holds most of the compute. There is memory enough for both.
+func TestReboundTakesTheComputeOfAnOffer(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a1", twoGPUs)
+	f, g := b.framework("f", "default"), b.framework("g", "default")
+	const ask = `{"devices":{"gpu":{"memory":20,"share":0.6}}}`
+	b.demand(f, `{"id":"d","count":1,"resources":`+ask+`}`)
+	first := b.offered()[0]
+	b.demand(g, `{"id":"d","count":1,"resources":`+ask+`}`)
+	b.launch(b.offered()[0], map[string]string{"t": ask})
+	if !b.Rebound(offers.TaskRef{Framework: g, Task: "t"}, offers.OneDevice("gpu", offers.Grant{ID: "g0", Index: 0, Memory: 20, Share: 600})) {
+		t.Fatal("the agent is not believed")
+	}
+	if err := b.check(); err != nil {
+		t.Error(err)
+	}
+	r := b.Ready(b.now)
+	if len(r.Rescinds) != 1 || len(r.Offers) != 1 || r.Offers[0].Held.Devices.Of("gpu")[0].ID != "g1" {
+		t.Errorf("rescinded %+v, offered %+v; want the second device instead", r.Rescinds, r.Offers)
+	}
+	b.launch(first, map[string]string{"late": ask})
+}
