@@ -86,8 +86,13 @@ func (b *bench) check() error {
 	if !slices.Equal(total, m.total) || !slices.Equal(free, m.free) {
 		return fmt.Errorf("total %v free %v, by the agents %v and %v", m.total, m.free, total, free)
 	}
-	pending := map[string]int{}
+	pending, refusals := map[string]int{}, 0
 	for id, f := range m.frameworks {
+		for _, r := range f.refused {
+			for ; r != nil; r = r.elder {
+				refusals++
+			}
+		}
 		for _, d := range f.demands {
 			for _, by := range d.stopped {
 				pending[by]++
@@ -109,6 +114,9 @@ func (b *bench) check() error {
 		if err := m.checkPasses(f); err != nil {
 			return err
 		}
+	}
+	if refusals != m.refusals.Len() {
+		return fmt.Errorf("%d refusals are waited for, and the frameworks have %d", m.refusals.Len(), refusals)
 	}
 	if !maps.Equal(pending, m.parked.pending) {
 		return fmt.Errorf("demands are stopped by %v, counted are %v", pending, m.parked.pending)

@@ -137,6 +137,7 @@ func (m *Matcher) FrameworkOnline(id offers.FrameworkID, online bool) {
 		m.end(o)
 		m.ended(o, OfferRescinded, "framework_away")
 	}
+	m.forgetAllRefused(f)
 	f.refused, f.refusing, f.passes = map[*agent]*refusal{}, nil, nil
 	f.online, f.suppressed = online, false
 }
@@ -216,9 +217,7 @@ func (m *Matcher) Revive(id offers.FrameworkID) {
 		return
 	}
 	f.suppressed = false
-	clear(f.refused)
-	clear(f.refusing)
-	clear(f.passes)
+	m.forgetAllRefused(f)
 	for _, d := range f.demands {
 		m.activate(d)
 	}

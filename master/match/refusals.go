@@ -18,8 +18,7 @@ type refusal struct {
 	at        int      // in Matcher.refusals
 }
 
-// newRefusals returns an empty heap of refusals, which ends first in front. Those
-// that a framework forgot all at once do nothing when they come up.
+// newRefusals returns an empty heap of refusals, which ends first in front.
 func newRefusals() heap.Heap[*refusal] {
 	return heap.New(func(a, b *refusal) bool { return a.until.Before(b.until) }, func(r *refusal) *int { return &r.at })
 }
@@ -88,9 +87,9 @@ func (f *framework) hidden(a *agent, amounts []int64) bool {
 // endRefusals forgets the refusals whose time has come and wakes their frameworks.
 func (m *Matcher) endRefusals(now time.Time) {
 	for m.refusals.Len() > 0 && !m.refusals.First().until.After(now) {
-		if r := m.refusals.Pop(); r.framework.forget(r) {
-			m.wakeFramework(r.framework)
-		}
+		r := m.refusals.Pop()
+		r.framework.forget(r)
+		m.wakeFramework(r.framework)
 	}
 }
 
@@ -108,8 +107,20 @@ func (m *Matcher) forgetRefusals(a *agent) {
 	}
 }
 
-// forget takes a refusal from those of f; false where it is none of them.
-func (f *framework) forget(r *refusal) bool {
+// forgetAllRefused forgets what a framework refused of anybody.
+func (m *Matcher) forgetAllRefused(f *framework) {
+	for _, r := range f.refused {
+		for ; r != nil; r = r.elder {
+			m.refusals.Remove(r)
+		}
+	}
+	clear(f.refused)
+	clear(f.refusing)
+	clear(f.passes)
+}
+
+// forget takes a refusal from those of f.
+func (f *framework) forget(r *refusal) {
 	latest := f.refused[r.agent]
 	for at := &latest; *at != nil; at = &(*at).elder {
 		if *at != r {
@@ -124,9 +135,8 @@ func (f *framework) forget(r *refusal) bool {
 		if r.agent.slot >= 0 {
 			f.passes.Drop(r.agent.slot)
 		}
-		return true
+		return
 	}
-	return false
 }
 
 // pass marks an agent as one that f need not look at: it refused all that is

@@ -63,3 +63,21 @@ func TestRefusalsAreFew(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRevivesDoNotPileUpRefusals: what was forgotten all at once is not kept
+// until its time would have come.
+func TestRevivesDoNotPileUpRefusals(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a1", `{"cpus":8}`)
+	f := b.framework("f", "default")
+	b.demand(f, `{"id":"d","resources":{}}`)
+	for range 10 {
+		b.Decline(f, []offers.OfferID{b.offered()[0].ID}, 24*time.Hour, b.now)
+		b.Revive(f)
+	}
+	b.Decline(f, []offers.OfferID{b.offered()[0].ID}, 24*time.Hour, b.now)
+	b.FrameworkOnline(f, true)
+	if n := b.refusals.Len(); n != 0 {
+		t.Errorf("%d refusals are kept that their framework has forgotten", n)
+	}
+}
