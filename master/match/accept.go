@@ -45,7 +45,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		// The agent moves once the tasks have taken their room: most take all that
 		// was offered, and then it need not move at all.
 		if a := m.giveBack(o); err != nil {
-			m.moved(a)
+			m.freed(a)
 		}
 		m.ended(o, how, "")
 	}
@@ -86,13 +86,17 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 			seen[d.Task.ID] = true
 		}
 	}
-	m.moved(a)
+	rest := unused(room, &out)
+	if rest.Zero() {
+		m.moved(a)
+	} else {
+		m.freed(a)
+	}
 	for _, o := range ended {
 		out.Offers = append(out.Offers, o.ID)
 	}
 	m.used(ended, len(out.Launches))
-	if f := m.frameworks[id]; f != nil && refuse > 0 {
-		rest := unused(room, &out)
+	if f := m.frameworks[id]; f != nil {
 		m.refuse(f, a, &rest, now, refuse)
 	}
 	return out
@@ -208,7 +212,7 @@ func (m *Matcher) Decline(id offers.FrameworkID, ids []offers.OfferID, refuse ti
 		m.counters.Declined++
 		m.book.End(o)
 		a := m.giveBack(o)
-		m.moved(a)
+		m.freed(a)
 		m.ended(o, OfferDeclined, "")
 		m.refuse(f, a, &o.Held, now, refuse)
 	}

@@ -252,6 +252,15 @@ func (m *Matcher) moved(a *agent) {
 	m.prematch.changed(a)
 }
 
+// freed does so after some of its room was given back, and has everybody look who
+// waits for what no ring shows: ports, compute, the memory of a device that is not
+// the emptiest, or what is left for a role beside what is held back for others.
+func (m *Matcher) freed(a *agent) {
+	m.moved(a)
+	m.grow(a)
+	m.parked.quotaMoved = true
+}
+
 // more reports whether a has more than b of anything.
 func more(a, b []int64) bool {
 	for k := range a {

@@ -61,7 +61,7 @@ func (m *Matcher) Rebound(ref offers.TaskRef, devices offers.Devices) bool {
 	m.withhold(a)
 	m.rescindOverdrawn(a)
 	m.replan(a)
-	m.moved(a)
+	m.freed(a)
 	return true
 }
 
@@ -175,7 +175,7 @@ func (m *Matcher) withhold(a *agent) {
 	if changed {
 		a.regard()
 		m.rescindOverdrawn(a)
-		m.moved(a)
+		m.freed(a)
 	}
 }
 

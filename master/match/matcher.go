@@ -243,7 +243,7 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 	if t.agent.use != nil && len(t.held.Devices) > 0 {
 		m.withhold(t.agent)
 	}
-	m.moved(t.agent)
+	m.freed(t.agent)
 }
 
 // Holds reports whether the task holds room: it was accepted and has not ended.

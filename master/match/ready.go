@@ -222,7 +222,7 @@ func join(a, b offers.Holding) offers.Holding {
 }
 
 // release gives back what an offer held that has left the book.
-func (m *Matcher) release(o *offers.Offer) { m.moved(m.giveBack(o)) }
+func (m *Matcher) release(o *offers.Offer) { m.freed(m.giveBack(o)) }
 
 // giveBack does so and returns the agent, which the rings still have as it was.
 func (m *Matcher) giveBack(o *offers.Offer) *agent {
