@@ -285,7 +285,7 @@ func (c *Core) noteUnknown() {
 func (c *Core) applied(done *state.Command, r state.Result) {
 	if r.Err != nil {
 		if done.Launch != nil {
-			c.match.Ended(done.Launch.Task.Ref())
+			c.match.LaunchFailed(&done.Launch.Task)
 		}
 		return
 	}
@@ -317,7 +317,7 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 		}
 	case done.SetRole != nil:
 		c.match.RoleChanged(done.SetRole.Role, done.SetRole.Settings)
-	case done.EndTask != nil:
+	case done.EndTask != nil && len(r.Ended) > 0: // else its id may be another's by now
 		c.taskEnded(done.EndTask.Ref)
 	case done.Acknowledge != nil:
 		// It may have come once more meanwhile.

@@ -32,7 +32,7 @@ func (a *Acceptance) MadeFor(i int) *offers.Offer { return madeFor(a.ended, i) }
 // Accept ends the offers that are named and have not expired by now, and holds
 // room for the tasks that fit. What the tasks don't use goes back at once.
 // inUse tells whether the framework may not use a task id now. If a launch
-// can't be made durable the shell says so with Ended.
+// can't be made durable the shell says so with LaunchFailed.
 func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []Draft, refuse time.Duration, inUse func(offers.TaskID) bool, now time.Time) Acceptance {
 	m.expire(now)
 	var out Acceptance

@@ -246,6 +246,14 @@ func (m *Matcher) Ended(ref offers.TaskRef) {
 	m.freed(t.agent)
 }
 
+// LaunchFailed says that a launch came to nothing. Where its agent is forgotten its room
+// is already, and its id may be that of another launch.
+func (m *Matcher) LaunchFailed(rec *state.TaskRecord) {
+	if t := m.task(rec.Ref()); t != nil && t.agent.id == rec.Agent {
+		m.Ended(rec.Ref())
+	}
+}
+
 // Holds reports whether the task holds room: it was accepted and has not ended.
 func (m *Matcher) Holds(ref offers.TaskRef) bool { return m.task(ref) != nil }
 
