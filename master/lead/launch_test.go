@@ -92,6 +92,56 @@ func TestRefusedLaunchIsDropped(t *testing.T) {
 	}
 }
 
+// A launch that came to nothing uses nothing of its demand, which stands as it did
+// unless its framework has said otherwise meanwhile.
+func TestRefusedLaunchUsesNothingOfItsDemand(t *testing.T) {
+	const wish, others = `{"id":"d","count":%d,"resources":{"cpus":1}}`, `{"id":"e","count":0,"resources":{"cpus":1}}`
+	for _, c := range []struct {
+		name      string
+		count     int
+		tasks     []offers.TaskID
+		meanwhile string
+		want      int // units offered in the end
+	}{
+		{"all of it", 1, []offers.TaskID{"t1"}, others, 1},
+		{"all of several", 2, []offers.TaskID{"t1", "t2"}, others, 2},
+		{"a part", 3, []offers.TaskID{"t1"}, others, 3},
+		{"of one that was withdrawn", 1, []offers.TaskID{"t1"}, fmt.Sprintf(wish, 0), 0},
+		{"of one that was replaced", 1, []offers.TaskID{"t1"}, fmt.Sprintf(wish, 3), 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newScene(t)
+			h, a := l.host("a1", ""), l.author("")
+			say := func(demand string) {
+				a.hand(&wire.DemandMessage{Demands: []json.RawMessage{[]byte(demand)}})
+				if steps := l.propose(); len(steps) > 0 {
+					t.Fatalf("%d steps come of a demand", len(steps))
+				}
+			}
+			say(fmt.Sprintf(wish, c.count))
+			o := only[*wire.OffersMessage](a.listener).Offers[0]
+			l.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: h.self.ID, State: offers.AgentDraining}}, nil)
+			drain := l.propose()
+			a.hand(acceptance(o, c.tasks...))
+			launch := l.propose()
+			say(c.meanwhile)
+			l.agree(drain)
+			l.agree(launch)
+			a.got = nil
+			l.host("a2", "")
+			units := 0
+			for _, m := range heard[*wire.OffersMessage](a.listener) {
+				for _, o := range m.Offers {
+					units += int(o.Resources.Amounts[offers.CPUs] / 1000)
+				}
+			}
+			if units != c.want {
+				t.Errorf("%d units are offered, want %d", units, c.want)
+			}
+		})
+	}
+}
+
 // An offer is good for one accept, in the term that made it.
 func TestOfferIsGoodOnceInItsTerm(t *testing.T) {
 	l := newScene(t)

@@ -188,6 +188,7 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 		c.Commit(state.Command{Launch: launch}, func(r state.Result) {
 			waiting--
 			way.accepted(c, r.Err)
+			c.match.Decided(&acc, i, r.Err == nil)
 			if r.Err != nil {
 				if r.Err.Code != offers.TaskIDInUse {
 					s.dropped(c, t.Spec.ID, r.Err, request)

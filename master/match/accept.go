@@ -23,11 +23,12 @@ type Acceptance struct {
 	Launches []state.TaskRecord // room is held for them; to be made durable, and only to be read
 
 	ended []*offers.Offer
+	from  []*demand   // of each of them, that they used units of; nil: none
 	last  *state.Task // of Launches
 }
 
 // MadeFor returns the offer out of which the i-th launch came.
-func (a *Acceptance) MadeFor(i int) *offers.Offer { return madeFor(a.ended, i) }
+func (a *Acceptance) MadeFor(i int) *offers.Offer { return a.ended[madeFor(a.ended, i)] }
 
 // Accept ends the offers that are named and have not expired by now, and holds
 // room for the tasks that fit. What the tasks don't use goes back at once.
@@ -80,7 +81,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		case d.Err != nil:
 			out.Updates = append(out.Updates, report(id, offers.Rejected, offers.ReasonBadTask, d.Err.Error(), now))
 		default:
-			m.launch(&out, room, a, madeFor(ended, len(out.Launches)), &d.Task, now)
+			m.launch(&out, room, a, ended[madeFor(ended, len(out.Launches))], &d.Task, now)
 		}
 		if seen != nil {
 			seen[d.Task.ID] = true
@@ -95,23 +96,23 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 	for _, o := range ended {
 		out.Offers = append(out.Offers, o.ID)
 	}
-	m.used(ended, len(out.Launches))
+	m.used(&out)
 	if f := m.frameworks[id]; f != nil {
 		m.refuse(f, a, &rest, now, refuse)
 	}
 	return out
 }
 
-// madeFor returns the offer of which the next task after so many uses a unit:
-// they are used in their order, and what passes all of them is of the last.
-func madeFor(ended []*offers.Offer, launched int) *offers.Offer {
-	for _, o := range ended {
+// madeFor returns which offer the next task after so many uses a unit of: they are
+// used in their order, and what passes all of them is of the last.
+func madeFor(ended []*offers.Offer, launched int) int {
+	for i, o := range ended {
 		if launched < o.Units {
-			return o
+			return i
 		}
 		launched -= o.Units
 	}
-	return ended[len(ended)-1]
+	return len(ended) - 1
 }
 
 // takesAll reports whether an accept is one task that asks for just what the
@@ -175,22 +176,27 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 
 // used lowers the counts of the demands by the tasks launched out of their
 // offers, in the order of the offers; what passes the units of all of them
-// counts for the last. A demand of which nothing is left is gone.
-func (m *Matcher) used(ended []*offers.Offer, launched int) {
-	for i, o := range ended {
+// counts for the last. A demand of which nothing is left is gone, unless one of
+// its launches comes to nothing, see Decided.
+func (m *Matcher) used(out *Acceptance) {
+	launched := len(out.Launches)
+	out.from = make([]*demand, len(out.ended))
+	for i, o := range out.ended {
 		d := m.demandOf(o)
 		if d == nil || !d.counted() {
 			continue
 		}
 		n := min(launched, o.Units)
-		if i == len(ended)-1 {
+		if i == len(out.ended)-1 {
 			n = launched
 		}
 		launched -= n
-		d.left = max(d.left-n, 0)
+		n = min(n, d.left)
+		d.left, d.sent, out.from[i] = d.left-n, d.sent+n, d
 		if d.left == 0 {
-			m.withdraw(d)
 			m.rescindDemand(d, "demand_met")
+			m.withdraw(d)
+			d.owner.met[d.spec.ID] = d
 			continue
 		}
 		m.shrink(d)
@@ -198,6 +204,33 @@ func (m *Matcher) used(ended []*offers.Offer, launched int) {
 			m.rest(d)
 		}
 	}
+}
+
+// Decided says what the i-th launch of an accept came to: whether it is durable, or
+// has come to nothing and so used nothing of its demand, which stands again where
+// its framework has not said otherwise since.
+func (m *Matcher) Decided(a *Acceptance, i int, durable bool) {
+	d := a.from[madeFor(a.ended, i)]
+	if d == nil || d.sent == 0 {
+		return
+	}
+	d.sent--
+	f, id := d.owner, d.spec.ID
+	switch {
+	case durable:
+		if d.sent == 0 && f.met[id] == d {
+			delete(f.met, id)
+		}
+		return
+	case f.met[id] == d:
+		delete(f.met, id)
+		d.spread = m.spreadOut(f, &d.spec)
+		f.demands[id] = d
+	case f.demands[id] != d:
+		return
+	}
+	d.left++
+	m.activate(d)
 }
 
 // Decline ends offers and hides what they held, for so long, from the

@@ -17,13 +17,14 @@ type framework struct {
 	online     bool
 	suppressed bool
 	demands    map[offers.DemandID]*demand
-	active     demandHeap                // demands to serve, eldest first
-	refused    map[*agent]*refusal       // the latest on each, with the others behind it
-	refusing   rings.Slots               // numbers of the agents in refused, which are asked for far oftener than found
-	passes     rings.Slots               // agents all of which it refused, see Matcher.pass
-	launched   map[offers.DemandID]*task // the latest that lives of those launched for a demand, which has the others behind it
-	placer     *placer                   // of its demands that name no strategy
-	placerOf   uint64                    // the epoch of placer
+	met        map[offers.DemandID]*demand // of which nothing is left if all that was launched is durable
+	active     demandHeap                  // demands to serve, eldest first
+	refused    map[*agent]*refusal         // the latest on each, with the others behind it
+	refusing   rings.Slots                 // numbers of the agents in refused, which are asked for far oftener than found
+	passes     rings.Slots                 // agents all of which it refused, see Matcher.pass
+	launched   map[offers.DemandID]*task   // the latest that lives of those launched for a demand, which has the others behind it
+	placer     *placer                     // of its demands that name no strategy
+	placerOf   uint64                      // the epoch of placer
 }
 
 // demand is one standing wish.
@@ -37,6 +38,7 @@ type demand struct {
 	age     uint64
 	arrived time.Time // at the end of the turn that stated it
 	left    int       // units not yet launched; counted demands only
+	sent    int       // of those launched, units whose launches are not decided, see Decided
 	out     int       // units in outstanding offers and drafts
 
 	at        int      // in the owner's active heap, -1 outside
@@ -118,7 +120,7 @@ func (m *Matcher) FrameworkKnown(rec *state.Framework) {
 	if m.frameworks[rec.ID] != nil {
 		return
 	}
-	f := &framework{id: rec.ID, role: rec.Role, demands: map[offers.DemandID]*demand{}, refused: map[*agent]*refusal{}, launched: map[offers.DemandID]*task{}}
+	f := &framework{id: rec.ID, role: rec.Role, demands: map[offers.DemandID]*demand{}, met: map[offers.DemandID]*demand{}, refused: map[*agent]*refusal{}, launched: map[offers.DemandID]*task{}}
 	f.node = m.fair.enter(f.role, string(f.id), f)
 	m.frameworks[f.id] = f
 }
@@ -133,6 +135,7 @@ func (m *Matcher) FrameworkOnline(id offers.FrameworkID, online bool) {
 	for _, d := range f.demands {
 		m.withdraw(d)
 	}
+	clear(f.met)
 	for _, o := range m.book.OfFramework(id) {
 		m.end(o)
 		m.ended(o, OfferRescinded, "framework_away")
@@ -168,6 +171,7 @@ func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
 	if f == nil {
 		return
 	}
+	delete(f.met, spec.ID)
 	if old := f.demands[spec.ID]; old != nil {
 		m.withdraw(old)
 		m.rescindDemand(old, "demand_changed")
