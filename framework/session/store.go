@@ -32,7 +32,7 @@ func (s *Session) Call(m *wire.StateRequest) (uint64, error) {
 // call is one that waits for its answer.
 type call struct {
 	request *wire.StateRequest
-	sent    bool // on this connection
+	sent    bool // on a connection; a write is on one at most
 }
 
 func (s *Session) sendCall(n uint64) {
@@ -68,6 +68,5 @@ func (s *Session) loseCalls() {
 		if op := c.request.Op; c.sent && (op == "put" || op == "delete") {
 			s.finishCall(n, Answer{Err: fmt.Errorf("%s %s: %w", op, c.request.Key, ErrAnswerLost)})
 		}
-		c.sent = false
 	}
 }
