@@ -17,14 +17,21 @@ type accept struct {
 }
 
 // lose marks the tasks that nobody has answered for, to be reconciled, over
-// every connection until there is an answer.
-func (a *accept) lose() {
+// every connection until there is an answer. What was heard of the others says
+// whether they have used a unit of their demands.
+func (s *Session) lose(a *accept) {
 	for _, id := range a.tasks {
-		if t := a.state[id]; t.sent == a {
-			t.sent, t.lost = nil, t.state == ""
-			if t.lost && t.from != nil {
-				t.from.doubtful++
-			}
+		t := a.state[id]
+		if t.sent != a {
+			continue
+		}
+		t.sent, t.lost = nil, t.state == "" || t.undecided()
+		switch {
+		case t.lost && t.from != nil:
+			t.from.doubtful++
+		case t.state != offers.Dropped && t.state != offers.Rejected:
+			s.met(t.from)
+			t.from = nil
 		}
 	}
 }
@@ -165,7 +172,7 @@ func (s *Session) accepted(m *wire.Accepted, request string) {
 			continue
 		}
 		s.met(t.from)
-		t.durable = true
+		t.from, t.durable = nil, true
 		if t.state == "" {
 			t.state = offers.Staging
 		}
@@ -178,7 +185,7 @@ func (s *Session) accepted(m *wire.Accepted, request string) {
 // What it says nothing of is being reconciled.
 func (s *Session) closeAccept(a *accept) {
 	delete(s.accepts, a.request)
-	a.lose()
+	s.lose(a)
 	for _, id := range a.tasks {
 		t := a.state[id]
 		if t.kill != nil && !t.lost && !t.state.Terminal() && s.tasks[id] == t {

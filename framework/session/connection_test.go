@@ -156,6 +156,45 @@ func TestLostAcceptIsInDoubt(t *testing.T) {
 	}
 }
 
+// A task that was heard of before its accept was answered has used its unit,
+// whether or not that answer comes, save where it never started.
+func TestUpdateAheadOfItsAnswerCounts(t *testing.T) {
+	for _, c := range []struct {
+		first  string
+		left   int // once the connection is lost, and another is there
+		stated string
+		asked  string
+	}{
+		{update("t1", offers.Running, "u1", ""), 2, "demand d=1", "t2"},
+		{update("t1", offers.Finished, "u1", ""), 2, "demand d=1", "t2"},
+		{update("t1", offers.Staging, "", "reconciliation"), 3, "demand d=1", "t1 t2"},
+		{update("t1", offers.Rejected, "", "bad_task"), 3, "demand d=2", "t2"},
+		{update("t1", offers.Dropped, "", "agent_lost"), 3, "demand d=2", "t2"},
+	} {
+		s := start(t)
+		three := 3
+		if err := s.Demand(offers.Demand{ID: "d", Resources: unit, Count: &three}); err != nil {
+			t.Fatal(err)
+		}
+		s.frame(`{"type":"offers","offers":[{"id":"o","demand_id":"d","agent":{"id":"a"},"resources":{"cpus":2}}]}`)
+		if err := s.Accept([]offers.OfferID{"o"}, []offers.Task{{ID: "t1", Resources: unit}, {ID: "t2", Resources: unit}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		s.frame(c.first)
+		s.Lost(errors.New("lost"))
+		s.said()
+		s.connect(2)
+		s.says("register f1, " + c.stated + ", reconcile [" + c.asked + "]")
+		if n := s.Left("d"); n != c.left {
+			t.Errorf("%d are left after %s, want %d", n, c.first, c.left)
+		}
+		s.frame(update("t2", offers.Staging, "", "reconciliation"))
+		if n := s.Left("d"); n != c.left-1 {
+			t.Errorf("%d are left in the end, want %d", n, c.left-1)
+		}
+	}
+}
+
 // A demand is stated again while an accept of it is in flight, and so for more
 // than is left once that has an answer. What is met is withdrawn.
 func TestMetDemandLeavesNothingBehind(t *testing.T) {

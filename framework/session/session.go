@@ -103,12 +103,12 @@ func (s *Session) Lost(cause error) {
 	s.linked, s.live = false, false
 	clear(s.outstanding)
 	for request, a := range s.accepts {
-		a.lose()
+		s.lose(a)
 		delete(s.accepts, request)
 	}
 	for _, t := range s.tasks {
-		if t.state == offers.Staging && !t.durable {
-			t.lost = true // it was on its way to a majority, and may not have arrived
+		if t.undecided() {
+			t.lost = true
 		}
 	}
 	s.loseCalls()

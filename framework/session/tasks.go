@@ -25,6 +25,10 @@ type task struct {
 	owed      offers.UpdateID // to acknowledge when they are
 }
 
+// undecided reports whether the task was on its way to a majority when it was
+// heard of last, and may not have arrived.
+func (t *task) undecided() bool { return t.state == offers.Staging && !t.durable }
+
 // State returns the last known state of a task.
 func (s *Session) State(id offers.TaskID) (offers.State, bool) {
 	if t := s.tasks[id]; t != nil {
