@@ -364,6 +364,30 @@ func TestStore(t *testing.T) {
 	if _, err := c.Put(ctx, "k", json.RawMessage(`{`), nil); err == nil {
 		t.Fatal("put took a value that is not JSON")
 	}
+	impatient, giveUp := context.WithCancel(ctx)
+	go func() {
+		_, v, err := c.Get(impatient, "k")
+		got <- result{v, err}
+	}()
+	frameworktest.Expect[*wire.StateRequest](m)
+	giveUp()
+	if r := <-got; !errors.Is(r.err, context.Canceled) {
+		t.Fatalf("get that was given up: %+v", r)
+	}
+	m.Close()
+	m = master.Conn()
+	m.Register("f1", 3)
+	go func() {
+		v, err := c.Put(ctx, "k", json.RawMessage(`4`), nil)
+		put <- result{v, err}
+	}()
+	if ask, request = frameworktest.Expect[*wire.StateRequest](m); ask.Op != "put" {
+		t.Fatalf("a %s that was given up is asked again", ask.Op)
+	}
+	m.Send(&wire.StateAnswer{Op: "put", Key: "k", Version: 10}, request)
+	if r := <-put; r.err != nil {
+		t.Fatalf("put: %+v", r)
+	}
 }
 
 func TestAcceptIsJudgedBeforeItIsSent(t *testing.T) {

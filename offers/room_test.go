@@ -239,6 +239,7 @@ func TestInventoryValidate(t *testing.T) {
 		{offers.Inventory{Amounts: offers.Amounts{0, 0, -1}}, "disk"},
 		{offers.Inventory{Amounts: offers.Amounts{0, offers.MaxAmount + 1}}, "mem"},
 		{offers.Inventory{Classes: []offers.DeviceClass{many}}, "gpu"},
+		{offers.Inventory{Classes: []offers.DeviceClass{{Name: "gpu", Devices: many.Devices[1:]}}}, ""},
 		{offers.Inventory{Classes: []offers.DeviceClass{{Name: "b"}, {Name: "a"}}}, "a"},
 		{offers.Inventory{Classes: []offers.DeviceClass{{Name: "a"}, {Name: "a"}}}, "a"},
 	} {

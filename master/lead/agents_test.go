@@ -299,6 +299,19 @@ func TestAgentThatLeavesWhileItRegisters(t *testing.T) {
 	l.wantState(h.self.ID, offers.AgentUnreachable)
 }
 
+// TestAgentThatCantBeIsTold: what is wrong with a registration, and the next one on
+// the connection counts.
+func TestAgentThatCantBeIsTold(t *testing.T) {
+	l := newScene(t)
+	h := l.host("no\nname", "")
+	if m := heard[*wire.ErrorMessage](h.listener); len(m) != 1 || m[0].Code != offers.BadMessage {
+		t.Errorf("a name of two lines is answered with %v", m)
+	}
+	h.self.Name = "a1"
+	h.say(&wire.RegisterAgent{Agent: h.self})
+	only[*wire.AgentRegistered](h.listener)
+}
+
 // TestWhatAnAgentListsIsNotKept: with a million tasks it takes hundreds of
 // megabytes, and is of no use once the registration is answered.
 func TestWhatAnAgentListsIsNotKept(t *testing.T) {

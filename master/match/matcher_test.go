@@ -312,6 +312,49 @@ func TestSuppressAndExpiry(t *testing.T) {
 	}
 }
 
+// TestWhatBecomesOfOffersIsCounted: each way that an offer can go once.
+func TestWhatBecomesOfOffersIsCounted(t *testing.T) {
+	b := newBench(t, Config{OfferTimeout: time.Minute})
+	b.agent("a1", `{"cpus":4}`)
+	f := b.framework("f", "default")
+	b.demand(f, `{"id":"d","count":4,"resources":{"cpus":4}}`)
+	b.Decline(f, []offers.OfferID{b.offered()[0].ID}, 0, b.now)
+	b.offered()
+	b.now = b.now.Add(time.Minute) // it expires, and is offered anew
+	b.offered()
+	b.AgentOnline(b.ids["a1"], false)
+	b.AgentOnline(b.ids["a1"], true)
+	b.launch(b.offered()[0], map[string]string{"t": `{"cpus":4}`})
+	got := b.View().Counters
+	if want := (Counters{Issued: 4, Accepted: 1, Declined: 1, Rescinded: 1, Expired: 1, Decisions: got.Decisions}); got != want {
+		t.Errorf("counted are %+v, want %+v", got, want)
+	}
+}
+
+// TestPendingNamesWhatStopsAlone: two agents have enough of every kind between
+// them, and only without the memory would one have enough of the rest.
+func TestPendingNamesWhatStopsAlone(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a1", `{"cpus":4,"mem":1,"disk":4}`)
+	b.agent("a2", `{"cpus":1,"mem":4,"disk":1}`)
+	b.demand(b.framework("f", "default"), `{"id":"d","count":1,"resources":{"cpus":4,"mem":4,"disk":4}}`)
+	b.offered()
+	if got := b.View().Pending; len(got) != 1 || got["mem"] != 1 {
+		t.Errorf("pending for %v, want one for mem alone", got)
+	}
+}
+
+// TestEquallyDominantKinds: where a demand asks for the same part of two kinds, and
+// as much is free of both, the first in the fixed order leads.
+func TestEquallyDominantKinds(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a1", `{"cpus":4,"mem":4,"disk":4}`)
+	b.demand(b.framework("f", "default"), `{"id":"d","count":1,"resources":{"mem":2,"disk":2}}`)
+	if list := b.offered(); len(list) != 1 || list[0].Ring.Resource != "mem" {
+		t.Errorf("offered %+v, want a ring of mem", list)
+	}
+}
+
 // TestNoAcceptAfterTheExpiry: an offer is over at its time, also where the
 // accept is read before the turn that would have said so, as in a master that
 // was paused.

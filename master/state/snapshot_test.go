@@ -97,6 +97,11 @@ func TestSnapshotRefusals(t *testing.T) {
 			t.Errorf("got %v, want %q", err, what)
 		}
 	}
+	for kind := recordAgent; kind <= recordStore; kind++ {
+		if s, err := Read(bytes.NewReader(seal(2, start, head, []byte{byte(kind), 1, 0xff}))); err == nil || s != nil || !strings.Contains(err.Error(), "cbor") {
+			t.Errorf("a record of kind %s that can't be read: got %v", kind, err)
+		}
+	}
 	if _, err := Read(bytes.NewReader(seal(2, start, head, agent))); err != nil {
 		t.Errorf("sealed by hand: %v", err)
 	}
