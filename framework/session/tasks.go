@@ -251,6 +251,7 @@ type history struct {
 	limit int
 	known map[offers.TaskID]ending
 	order []offers.TaskID // eldest first; may name forgotten ones
+	added uint64          // in all; the last of order has this number
 }
 
 // ending is how a task ended.
@@ -258,9 +259,10 @@ type ending struct {
 	state  offers.State
 	update offers.UpdateID // "" where it was shown without one
 	life   string          // see offers.UpdateID.Life
+	number uint64          // in the history
 }
 
-func (t *task) ending() ending { return ending{t.state, t.end, t.life} }
+func (t *task) ending() ending { return ending{state: t.state, update: t.end, life: t.life} }
 
 // precedes reports whether st is of a later life under the same id, which
 // another instance of the framework launched while this one was away: an end
@@ -294,10 +296,15 @@ func (e ending) tells(st offers.Status) bool {
 }
 
 func (h *history) add(id offers.TaskID, end ending) {
+	h.added++
+	end.number = h.added
 	h.known[id] = end
 	h.order = append(h.order, id)
 	for len(h.order) > h.limit {
-		delete(h.known, h.order[0])
+		eldest := h.order[0]
+		if h.known[eldest].number+uint64(h.limit) <= h.added { // else it has ended again since
+			delete(h.known, eldest)
+		}
 		h.order = h.order[1:]
 	}
 }
