@@ -172,6 +172,21 @@ func TestKillWaitsForTheAccept(t *testing.T) {
 	s.want("register, kill t1, Reconnected")
 }
 
+// A framework may wish the end of what an earlier instance of it has seen end.
+func TestKillOfWhatHasEnded(t *testing.T) {
+	s := start(t)
+	s.Kill("old", nil)
+	s.want("kill old")
+	s.frame(strings.Replace(update("old", "finished", "", ""), `{"type"`, `{"request_id":"kill:old","type"`, 1))
+	s.want("Updated old finished")
+	s.Handled(handled("old", "finished", ""))
+	s.Lost(errors.New("lost"))
+	s.take()
+	s.connect(2)
+	s.want("register, Reconnected")
+	s.accept("old")
+}
+
 // What was asked for after an error about an accept is asked for again when the
 // answer is lost, whatever else was answered.
 func TestLostAnswersAboutAnAccept(t *testing.T) {

@@ -202,3 +202,18 @@ func TestConnectionThatEndsWhileItRegisters(t *testing.T) {
 		t.Error("nobody is there, and it is never removed")
 	}
 }
+
+// A kill of what has ended is answered by that end, once nobody delivers it any
+// more: an instance of the framework that does not know would wait for it.
+func TestKillOfWhatHasEnded(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1")
+	h.report(a.ref("t1"), offers.Finished, "u1")
+	a.update(offers.Finished, "u1")
+	a.say(&wire.Kill{TaskID: "t1"})
+	a.nothing("its end is on its way")
+	a.acknowledge("t1", "u1")
+	a.say(&wire.Kill{TaskID: "t1"})
+	a.update(offers.Finished, "")
+}

@@ -229,7 +229,11 @@ func (s *Framework) kill(c *Core, m *wire.Kill, request string) {
 	case t != nil && t.End == nil,
 		c.match.Holds(ref): // its launch is on the way to a majority, ahead of this
 		c.Commit(state.Command{KillTask: &state.KillTask{Ref: ref, Order: state.KillOrder{Grace: m.Grace, Time: c.wall()}}}, nil)
-	case t != nil: // it has ended
+	case t != nil && t.Acknowledged: // by an earlier instance: this one would wait for the end
+		ended := *t.End
+		ended.UpdateID = ""
+		s.peer.Send(&wire.Update{Status: ended}, request)
+	case t != nil: // it has ended, which is on its way
 	default:
 		refuse(s.peer, offers.Errorf(offers.UnknownTask, "task %.128s is not known", m.TaskID), request)
 	}
