@@ -118,10 +118,27 @@ func (b *bench) check() error {
 	if refusals != m.refusals.Len() {
 		return fmt.Errorf("%d refusals are waited for, and the frameworks have %d", m.refusals.Len(), refusals)
 	}
+	if err := m.parked.check(); err != nil {
+		return err
+	}
 	if !maps.Equal(pending, m.parked.pending) {
 		return fmt.Errorf("demands are stopped by %v, counted are %v", pending, m.parked.pending)
 	}
 	return m.fair.check(m.fair.root)
+}
+
+// check looks for every shape in the sweep.
+func (p *parked) check() error {
+	w := &p.sweep
+	if len(w.shapes) != len(p.shapes) || w.next > len(w.shapes) || w.next == 0 && len(w.agents) > 0 {
+		return fmt.Errorf("%d shapes wait, the sweep has %d, and goes on before %d with %d agents", len(p.shapes), len(w.shapes), w.next, len(w.agents))
+	}
+	for i, s := range w.shapes {
+		if s.place != i || len(s.demands) == 0 {
+			return fmt.Errorf("shape %d of the sweep thinks it is %d, and has %d demands", i, s.place, len(s.demands))
+		}
+	}
+	return nil
 }
 
 // checkRefusals looks for what a framework refuses where it is to be found.

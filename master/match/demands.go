@@ -64,12 +64,14 @@ type demand struct {
 
 // form is what demands of one shape share.
 type form struct {
-	key    string // of the shape
-	made   uint64 // epoch of plan
-	plan   *plan
-	failed uint64     // the latest round in which nobody could be offered it
-	why    []string   // it failed; to be read only
-	lore   *shapeLore // see lore.shapeOf
+	key     string // of the shape
+	made    uint64 // epoch of plan
+	plan    *plan
+	failed  uint64     // the latest round in which nobody could be offered it
+	why     []string   // it failed; to be read only
+	never   string     // why no known agent could ever take one
+	neverOf uint64     // the epoch of never
+	lore    *shapeLore // see lore.shapeOf
 }
 
 // plan is what a demand comes to in the present kinds. Demands of one shape

@@ -135,6 +135,7 @@ func (m *Matcher) holdable(d *demand) int {
 	spreads := spreadsOf(&d.spec)
 	held := make([]int, len(spreads))
 	for _, a := range m.agents {
+		m.search.looks++
 		if !meets(d, a) || !covers(m.kinds.all(a), d.need) {
 			continue
 		}

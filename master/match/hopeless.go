@@ -39,6 +39,7 @@ func (m *Matcher) never(d *demand) string {
 
 func (m *Matcher) somebodyMeets(d *demand) bool {
 	for _, a := range m.agents {
+		m.search.looks++
 		if meets(d, a) && covers(m.kinds.all(a), d.need) {
 			return true
 		}

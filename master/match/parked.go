@@ -1,11 +1,14 @@
 package match
 
+import "github.com/ringmaster-project/ringmaster/offers"
+
 // parked holds the demands that nothing can be done for until something
 // changes, so that a turn costs nothing for them. Demands of one shape wait
-// together: an agent that grew wakes the shapes it now fits, a quota that
+// together: an agent that grew wakes the shapes it now fits, see sweep, a quota that
 // moved wakes those that a quota stopped.
 type parked struct {
 	shapes     map[string]*shape
+	sweep      sweep
 	quota      map[*demand]struct{}
 	quotaMoved bool
 	pending    map[string]int // parked demands by what stops them, each once for all that does
@@ -14,10 +17,10 @@ type parked struct {
 // shape is the parked demands that any agent suits equally.
 type shape struct {
 	need    []int64
+	meets   []offers.Constraint // what an agent must meet whatever else runs; to be read only
 	demands map[*demand]struct{}
-	missing int64  // units that must find room before it is worth a look again; of a gang
-	never   string // why no known agent could ever take one
-	neverOf uint64 // the epoch of never
+	missing int64 // units that must find room before it is worth a look again; of a gang
+	place   int   // in the sweep's shapes
 }
 
 func newParked() parked {
@@ -30,18 +33,22 @@ func (m *Matcher) park(d *demand, stopped []string) {
 	s := m.parked.shapes[d.key]
 	if s == nil {
 		s = &shape{need: d.need, demands: map[*demand]struct{}{}}
+		if d.spread == nil { // with limits any end may let another agent suit
+			s.meets = d.spec.Constraints
+		}
 		m.parked.shapes[d.key] = s
+		m.parked.sweep.enter(s)
 	}
 	s.demands[d] = struct{}{}
 	d.shape = s
 	m.parked.stop(d, stopped)
 	m.waits(d)
-	if s.neverOf != m.epoch {
-		s.never, s.neverOf = m.never(d), m.epoch
+	if d.form.neverOf != m.epoch {
+		d.form.never, d.form.neverOf = m.never(d), m.epoch
 	}
-	if s.never != "" && !d.told {
+	if d.form.never != "" && !d.told {
 		d.told = true
-		m.hopeless = append(m.hopeless, Hopeless{d.owner.id, d.spec.ID, stopped, s.never})
+		m.hopeless = append(m.hopeless, Hopeless{d.owner.id, d.spec.ID, stopped, d.form.never})
 	}
 	m.batch.passed(d)
 }
@@ -75,6 +82,7 @@ func (m *Matcher) unpark(d *demand) {
 		delete(d.shape.demands, d)
 		if len(d.shape.demands) == 0 {
 			delete(m.parked.shapes, d.key)
+			m.parked.sweep.leave(d.shape)
 		}
 		d.shape = nil
 	}
@@ -84,29 +92,6 @@ func (m *Matcher) unpark(d *demand) {
 	}
 	m.parked.stop(d, nil)
 	d.gathered = false
-}
-
-// wakeParked activates the demands for which something changed since the last
-// turn.
-func (m *Matcher) wakeParked() {
-	for _, a := range m.grown {
-		a.grew = false
-		if a.slot < 0 {
-			continue
-		}
-		for _, s := range m.parked.shapes {
-			if covers(a.columns, s.need) && s.due(a) {
-				m.wakeShape(s)
-			}
-		}
-	}
-	m.grown = m.grown[:0]
-	if m.parked.quotaMoved {
-		m.parked.quotaMoved = false
-		for d := range m.parked.quota {
-			m.activate(d)
-		}
-	}
 }
 
 func (m *Matcher) wakeShape(s *shape) {

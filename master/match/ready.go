@@ -59,7 +59,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.expire(now)
 	m.reunite()
 	m.endRefusals(now)
-	m.wakeParked()
+	more := m.wakeParked()
 	m.hear()
 	m.prematch.begin()
 	m.beginBatch()
@@ -82,6 +82,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 		}
 		m.serve(f.active[0].d)
 	}
+	r.More = r.More || more
 	for _, o := range m.drafts.inOrder {
 		r.Offers = append(r.Offers, m.book.Issue(o))
 		m.counters.Issued++

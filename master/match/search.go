@@ -157,9 +157,11 @@ func (s *search) takes(a *agent) objection {
 	return s.leaves(a)
 }
 
-func meets(d *demand, a *agent) bool {
-	for i := range d.spec.Constraints {
-		if !d.spec.Constraints[i].Met(&a.info.Agent) {
+func meets(d *demand, a *agent) bool { return meetsAll(d.spec.Constraints, a) }
+
+func meetsAll(constraints []offers.Constraint, a *agent) bool {
+	for i := range constraints {
+		if !constraints[i].Met(&a.info.Agent) {
 			return false
 		}
 	}
