@@ -146,6 +146,7 @@ func (m *Matcher) speak(d *demand, take []int64, sign int64) {
 // openBatch has all enter that wait to be matched.
 func (m *Matcher) openBatch(t *twoSided) {
 	m.ungather()
+	m.nextLap() // also of those that stepped aside
 	t.align(m)
 	m.batch.open, m.batch.queues = true, map[*framework]*queue{}
 	var all []*demand

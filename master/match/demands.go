@@ -19,12 +19,13 @@ type framework struct {
 	demands    map[offers.DemandID]*demand
 	met        map[offers.DemandID]*demand // of which nothing is left if all that was launched is durable
 	active     demandHeap                  // demands to serve, eldest first
-	refused    map[*agent]*refusal         // the latest on each, with the others behind it
-	refusing   rings.Slots                 // numbers of the agents in refused, which are asked for far oftener than found
-	passes     rings.Slots                 // agents all of which it refused, see Matcher.pass
-	launched   map[offers.DemandID]*task   // the latest that lives of those launched for a demand, which has the others behind it
-	placer     *placer                     // of its demands that name no strategy
-	placerOf   uint64                      // the epoch of placer
+	vain       vain
+	refused    map[*agent]*refusal       // the latest on each, with the others behind it
+	refusing   rings.Slots               // numbers of the agents in refused, which are asked for far oftener than found
+	passes     rings.Slots               // agents all of which it refused, see Matcher.pass
+	launched   map[offers.DemandID]*task // the latest that lives of those launched for a demand, which has the others behind it
+	placer     *placer                   // of its demands that name no strategy
+	placerOf   uint64                    // the epoch of placer
 }
 
 // demand is one standing wish.
@@ -243,7 +244,7 @@ func (m *Matcher) activate(d *demand) {
 }
 
 func (m *Matcher) rouse(f *framework) {
-	if f.online && !f.suppressed && len(f.active) > 0 {
+	if f.online && !f.suppressed && len(f.active) > 0 && !f.vain.aside {
 		m.fair.wake(f.node)
 	}
 }

@@ -16,6 +16,7 @@
 // share, one ring lookup (or with `least-requested`, `most-balanced` and `balance`
 // a look at every agent that fits, which with the first two pre-matchers share among
 // them, here and on followers) and one move of the agent. A demand that nobody can
-// serve costs nothing until something changes for it. An accept costs
+// serve costs nothing until something changes for it, and what a framework's demands
+// cost in vain keeps others waiting for a lap at most. An accept costs
 // O(tasks), a View O(cluster).
 package match

@@ -62,6 +62,7 @@ type Matcher struct {
 	prematch   prematch
 
 	parked   parked
+	lap      lap
 	refusals heap.Heap[*refusal]
 	grown    []*agent // have more room than at the last Ready
 	drafts   drafts

@@ -69,6 +69,9 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.settleSolved()
 	for n := 0; ; n++ {
 		f := m.fair.next()
+		if f == nil && m.nextLap() {
+			continue
+		}
 		if f == nil && m.closeBatch() {
 			m.round++
 			continue
@@ -80,7 +83,10 @@ func (m *Matcher) Ready(now time.Time) Ready {
 			m.closeBatch()
 			break
 		}
-		m.serve(f.active[0].d)
+		d, looks := f.active[0].d, m.looks()
+		if m.serve(d); d.shape != nil || d.quota {
+			m.noteVain(f, m.looks()-looks)
+		}
 	}
 	r.More = r.More || more
 	for _, o := range m.drafts.inOrder {

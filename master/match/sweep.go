@@ -9,7 +9,8 @@ package match
 //
 // What a turn spends on it is bounded: with many shapes and many agents a sweep goes on
 // in the next turns. A shape that so many agents might suit that to hold it against
-// each would cost more than to search for it is woken without.
+// each would cost more than to search for it is woken without, and fair share sees to it
+// that these searches keep nobody else waiting, see lap.
 //
 // Invariants: shapes[i].place is i; agents is empty where next is 0.
 type sweep struct {
