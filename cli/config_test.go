@@ -32,6 +32,7 @@ rings:
   gpu.slice: {lower: 0, width: 1GiB, count: 80, reach: 80}
   gpu: {lower: 0, width: 1, count: 9}
 offer_timeout: 2m30s
+offer_grace: 3s
 agent_timeout: 80
 agent_removal: {rate: 2/10s, burst: 4}
 fair_share: {exclude: [gpu]}
@@ -68,7 +69,7 @@ func TestReadMasterFile(t *testing.T) {
 		join: []string{"10.0.0.1:5051", "10.0.0.2:5051", "10.0.0.3:5051"}, placement: offers.Rings, prematchers: 3, prematchFollow: true,
 		balance:  match.Balance{Threshold: 0.6, Weights: map[string]float64{"cpus": 0.4, "gpu": 0.2}, From: []match.WeightSource{match.FromInitial, match.FromUsage}, Patience: 2 * time.Minute},
 		matching: match.Matching{A: 1, B: 0, C: 2, D: 0.5, E: 3}, matchWindow: 20 * time.Millisecond,
-		offerTimeout: 150 * time.Second, agentTimeout: 80 * time.Second, removalEvery: 5 * time.Second, removalBurst: 4,
+		offerTimeout: 150 * time.Second, offerGrace: 3 * time.Second, agentTimeout: 80 * time.Second, removalEvery: 5 * time.Second, removalBurst: 4,
 		exclude: []string{"gpu"}, auth: &required, token: "sesame", cert: "c.pem", key: "k.pem", ca: "ca.pem",
 		logLevel: "debug", logJSON: true,
 	}

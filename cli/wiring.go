@@ -20,7 +20,7 @@ func openMaster(s *settings, d *door.Door, t offers.Tracer, log hclog.Logger) (*
 		Name: s.name, DataDir: s.dataDir, HTTP: s.http, Raft: s.raft,
 		AdvertiseHTTP: s.advertiseHTTP, AdvertiseRaft: s.advertiseRaft,
 		BootstrapExpect: s.founders(), Join: s.join,
-		OfferTimeout: s.offerTimeout, AgentTimeout: s.agentTimeout,
+		OfferTimeout: s.offerTimeout, OfferGrace: s.offerGrace, AgentTimeout: s.agentTimeout,
 		RemovalEvery: s.removalEvery, RemovalBurst: s.removalBurst,
 		Exclude: s.exclude, Placement: s.placement, Rings: layouts, Prematchers: s.prematchers, PrematchFollow: s.prematchFollow,
 		Balance: &s.balance, Matching: &s.matching, MatchWindow: s.matchWindow,

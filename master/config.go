@@ -32,6 +32,7 @@ type Config struct {
 	Join            []string // Raft addresses of masters
 
 	OfferTimeout   time.Duration           // life of an offer; 2 min
+	OfferGrace     time.Duration           // for which nobody with a lower share gets it, see [match.Config]; 1 s
 	AgentTimeout   time.Duration           // silence after which an agent is unreachable; 75 s
 	RemovalEvery   time.Duration           // between two agents becoming unreachable; 10 s
 	RemovalBurst   int                     // how many may do so at once; 3
@@ -53,6 +54,7 @@ type Config struct {
 // The defaults of INTERFACE section 5.
 const (
 	defaultOfferTimeout = 2 * time.Minute
+	defaultOfferGrace   = time.Second
 	defaultAgentTimeout = 75 * time.Second
 	defaultRemovalEvery = 10 * time.Second
 	defaultRemovalBurst = 3
@@ -71,6 +73,7 @@ func (c *Config) validate() error {
 		def   time.Duration
 	}{
 		{"offer_timeout", &c.OfferTimeout, defaultOfferTimeout},
+		{"offer_grace", &c.OfferGrace, defaultOfferGrace},
 		{"agent_timeout", &c.AgentTimeout, defaultAgentTimeout},
 		{"agent_removal rate", &c.RemovalEvery, defaultRemovalEvery},
 		{"match window", &c.MatchWindow, defaultMatchWindow},
@@ -136,7 +139,7 @@ func (c *Config) forLoop(name, at string, f *feed) loopConfig {
 		feed: f, tracer: c.Tracer,
 		name: name, address: at, door: c.Door,
 		match: match.Config{
-			Rings: c.Rings, Placement: c.Placement, OfferTimeout: c.OfferTimeout, Exclude: c.Exclude,
+			Rings: c.Rings, Placement: c.Placement, OfferTimeout: c.OfferTimeout, OfferGrace: c.OfferGrace, Exclude: c.Exclude,
 			Balance: c.Balance, Matching: c.Matching, Window: c.MatchWindow, Apart: apart, Prematch: prematchers(c.Prematchers),
 		},
 		agentTimeout: c.AgentTimeout, removalEvery: c.RemovalEvery, removalBurst: c.RemovalBurst,

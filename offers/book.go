@@ -3,6 +3,7 @@ package offers
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -116,6 +117,16 @@ func (b *Book) Offered(id AgentID) bool {
 // OfFramework returns the framework's outstanding offers, eldest first.
 func (b *Book) OfFramework(id FrameworkID) []*Offer {
 	return b.byFramework[id].all(alongFramework)
+}
+
+// EachOfFramework goes through the framework's outstanding offers, eldest first.
+// None may be issued or end meanwhile.
+func (b *Book) EachOfFramework(id FrameworkID) iter.Seq[*Offer] {
+	l := b.byFramework[id]
+	if l == nil {
+		l = &list{}
+	}
+	return l.each(alongFramework)
 }
 
 // ForgetAgent drops what is kept for the offers of an agent, which must have none

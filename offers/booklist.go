@@ -1,5 +1,10 @@
 package offers
 
+import (
+	"iter"
+	"slices"
+)
+
 // list is the outstanding offers of one agent or framework, eldest first. The
 // links are in the offers, so that neither a new one nor one that ends costs
 // memory.
@@ -53,9 +58,13 @@ func (l *list) all(along func(*Offer) *link) []*Offer {
 	if l == nil {
 		return nil
 	}
-	var out []*Offer
-	for o := l.eldest; o != nil; o = along(o).younger {
-		out = append(out, o)
+	return slices.Collect(l.each(along))
+}
+
+// each goes through the offers of a list, which must not change meanwhile.
+func (l *list) each(along func(*Offer) *link) iter.Seq[*Offer] {
+	return func(yield func(*Offer) bool) {
+		for o := l.eldest; o != nil && yield(o); o = along(o).younger {
+		}
 	}
-	return out
 }

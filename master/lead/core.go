@@ -181,8 +181,13 @@ func (c *Core) Commit(command state.Command, then func(state.Result)) {
 // looked at, unless that takes very long.
 func (c *Core) Behind() { c.behind = true }
 
-// longestLag is for how long updates are not sent again because inputs wait.
-const longestLag = 10 * time.Second
+// longestLag is for how long updates are not sent again, and offers not taken back
+// for others, because inputs wait; claimLag for how long that is no reason yet to leave
+// offers where they are.
+const (
+	longestLag = 10 * time.Second
+	claimLag   = 500 * time.Millisecond
+)
 
 // Turn is what a turn came to.
 type Turn struct {
@@ -215,6 +220,9 @@ func (c *Core) Finish() Turn {
 	}
 	c.behind = false
 	c.answerInquiries()
+	if lag := c.now.Sub(c.level); lag <= claimLag || lag > longestLag {
+		c.match.Claim(c.now)
+	}
 	r := c.match.Ready(c.now)
 	c.tellOffers(&r)
 	c.tellWaits(&r)
@@ -340,6 +348,7 @@ func (c *Core) Tick() {
 	}
 	c.markUnreachable(now)
 	c.finishDrains()
+	c.match.ClaimAgain()
 }
 
 // markUnreachable gives up on agents that were silent for too long, eldest

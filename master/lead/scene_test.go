@@ -83,10 +83,13 @@ type scene struct {
 // window is that of the batches of `match`.
 const window = 50 * time.Millisecond
 
+// grace is for how long an offer is left to who does not answer.
+const grace = time.Second
+
 func newScene(t testing.TB) *scene {
 	s, _ := state.New().Apply([]state.Command{{Init: &state.Init{ClusterID: "c0de"}}})
 	l := &scene{TB: t, state: s, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), config: lead.Config{
-		Match: match.Config{OfferTimeout: time.Hour, Window: window}, AgentTimeout: time.Minute, RemovalEvery: 10 * time.Second, RemovalBurst: 3,
+		Match: match.Config{OfferTimeout: time.Hour, OfferGrace: grace, Window: window}, AgentTimeout: time.Minute, RemovalEvery: 10 * time.Second, RemovalBurst: 3,
 	}}
 	l.succeed()
 	return l

@@ -36,6 +36,9 @@ func (a *Acceptance) MadeFor(i int) *offers.Offer { return a.ended[madeFor(a.end
 // can't be made durable the shell says so with LaunchFailed.
 func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []Draft, refuse time.Duration, inUse func(offers.TaskID) bool, now time.Time) Acceptance {
 	m.expire(now)
+	if f := m.frameworks[id]; f != nil {
+		f.answered = now
+	}
 	var out Acceptance
 	ended, err := m.book.Consume(id, ids)
 	how := OfferAccepted
@@ -237,6 +240,9 @@ func (m *Matcher) Decided(a *Acceptance, i int, durable bool) {
 // framework that declined them. Unknown offers are passed over.
 func (m *Matcher) Decline(id offers.FrameworkID, ids []offers.OfferID, refuse time.Duration, now time.Time) {
 	f := m.frameworks[id]
+	if f != nil {
+		f.answered = now
+	}
 	for _, oid := range ids {
 		o, ok := m.book.Get(oid)
 		if !ok || o.Framework != id || f == nil {

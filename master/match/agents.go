@@ -22,6 +22,7 @@ type agent struct {
 	closed  string          // why it is offered to nobody for now, as it says; "": it can be
 	counted bool            // its total is in the cluster's
 	grew    bool            // stands in Matcher.grown
+	claimed uint64          // the last of the demands tried by Claim that came to it
 	version uint64          // which change of the agents, counted over all of them, made it what a search can see
 	slot    int             // in the index, -1 when it is not offered
 	columns []int64         // what the index has of it while it is offered

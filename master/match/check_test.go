@@ -121,6 +121,9 @@ func (b *bench) check() error {
 	if err := m.parked.check(); err != nil {
 		return err
 	}
+	if err := m.checkClaims(); err != nil {
+		return err
+	}
 	if !maps.Equal(pending, m.parked.pending) {
 		return fmt.Errorf("demands are stopped by %v, counted are %v", pending, m.parked.pending)
 	}
@@ -136,6 +139,30 @@ func (p *parked) check() error {
 	for i, s := range w.shapes {
 		if s.place != i || len(s.demands) == 0 {
 			return fmt.Errorf("shape %d of the sweep thinks it is %d, and has %d demands", i, s.place, len(s.demands))
+		}
+	}
+	return nil
+}
+
+// checkClaims looks for the demands that claim in the lists.
+func (m *Matcher) checkClaims() error {
+	for id, f := range m.frameworks {
+		if (len(f.claims) > 0) != slices.Contains(m.claims.frameworks, f) || (len(f.tried) > 0) != slices.Contains(m.claims.tried, f) {
+			return fmt.Errorf("framework %s has %d claims and %d that were tried, and is not listed so", id, len(f.claims), len(f.tried))
+		}
+		for _, d := range f.demands {
+			n := 0
+			for _, other := range slices.Concat(f.claims, f.tried) {
+				if other == d {
+					n++
+				}
+			}
+			if n > 1 || d.claims != (n == 1) {
+				return fmt.Errorf("demand %s stands in %d lists of claims, and thinks %v", d.spec.ID, n, d.claims)
+			}
+			if parked := d.shape != nil || d.quota; m.config.OfferGrace > 0 && parked && n == 0 && !d.gang() && d.column >= 0 && d.form.never == "" {
+				return fmt.Errorf("demand %s waits and claims nothing", d.spec.ID)
+			}
 		}
 	}
 	return nil

@@ -24,6 +24,9 @@ type framework struct {
 	refusing   rings.Slots               // numbers of the agents in refused, which are asked for far oftener than found
 	passes     rings.Slots               // agents all of which it refused, see Matcher.pass
 	launched   map[offers.DemandID]*task // the latest that lives of those launched for a demand, which has the others behind it
+	claims     []*demand                 // that may have what others leave unanswered, see claims
+	tried      []*demand                 // those for which nothing was found since the last ClaimAgain
+	answered   time.Time                 // when it accepted or declined something last
 	placer     *placer                   // of its demands that name no strategy
 	placerOf   uint64                    // the epoch of placer
 }
@@ -53,6 +56,7 @@ type demand struct {
 	knownStop []string // stopped, as Ready told it last, see Follow; nil where it had room since
 	gathered  bool     // for the next batch, see batch
 	puzzled   bool     // waits for the puzzle that is away
+	claims    bool     // stands in the owner's claims or tried
 
 	// What compile derived for the totals and roles of an epoch.
 	epoch  uint64

@@ -17,6 +17,7 @@
 // a look at every agent that fits, which with the first two pre-matchers share among
 // them, here and on followers) and one move of the agent. A demand that nobody can
 // serve costs nothing until something changes for it, and what a framework's demands
-// cost in vain keeps others waiting for a lap at most. An accept costs
+// cost in vain keeps others waiting for a lap at most. What is offered and left
+// unanswered is taken back for who has less, see [Matcher.Claim]. An accept costs
 // O(tasks), a View O(cluster).
 package match

@@ -183,6 +183,42 @@ func (f *fair) share(n *node) (share float64, kind int) {
 	return share, kind
 }
 
+// partingOf returns the children of the nearest that is above both, one of which a is
+// or is under, and the other b: those that fair share compares. a and b are leaves, and
+// not the same.
+func partingOf(a, b *node) (ofA, ofB *node) {
+	for d := a.depth() - b.depth(); d != 0; {
+		if d > 0 {
+			a, d = a.parent, d-1
+		} else {
+			b, d = b.parent, d+1
+		}
+	}
+	for a.parent != b.parent {
+		a, b = a.parent, b.parent
+	}
+	return a, b
+}
+
+func (n *node) depth() (d int) {
+	for ; n.parent != nil; n = n.parent {
+		d++
+	}
+	return d
+}
+
+// keyWith returns what the key of a node would be with so much more, or with sign
+// -1 less.
+func (f *fair) keyWith(n *node, delta []int64, sign int64) float64 {
+	var most float64
+	for k, a := range n.alloc {
+		if a += sign * delta[k]; a > 0 && f.total[k] > 0 && !f.excluded[k] {
+			most = max(most, float64(a)/float64(f.total[k]))
+		}
+	}
+	return most / n.weight
+}
+
 // wake puts a leaf, and whoever is above it, among those to serve.
 func (f *fair) wake(leaf *node) {
 	for n := leaf; n.parent != nil && n.at < 0; n = n.parent {

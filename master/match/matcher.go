@@ -18,6 +18,7 @@ type Config struct {
 	Rings        map[string]rings.Layout // by kind; what is missing gets a default
 	Placement    offers.Placement        // where neither demand nor role names one; "" is rings
 	OfferTimeout time.Duration           // life of an offer; positive
+	OfferGrace   time.Duration           // for which an offer is left to a framework with a higher share that does not answer, see Claim; 0: its whole life
 	Exclude      []string                // fair-share kinds that don't count for the dominant share
 	Prematch     Prematch
 	Balance      *Balance      // nil: DefaultBalance
@@ -63,6 +64,7 @@ type Matcher struct {
 
 	parked   parked
 	lap      lap
+	claims   claims
 	refusals heap.Heap[*refusal]
 	grown    []*agent // have more room than at the last Ready
 	drafts   drafts

@@ -39,6 +39,7 @@ type issued struct {
 	units     int
 	unit      offers.Resources
 	held      offers.Holding
+	issued    time.Time
 	expires   time.Time
 }
 
@@ -54,8 +55,9 @@ func newMarket(t *rapid.T) *market {
 	timeout := time.Duration(rapid.IntRange(5, 30).Draw(t, "offer timeout")) * time.Second
 	window := time.Duration(rapid.IntRange(0, 2).Draw(t, "window")) * time.Second
 	placement := rapid.SampledFrom(offers.Placements()).Draw(t, "placement of the master")
+	grace := time.Duration(rapid.IntRange(0, 5).Draw(t, "grace")) * time.Second
 	m := &market{
-		bench: newBench(t, Config{OfferTimeout: timeout, Window: window, Placement: placement}), term: 1,
+		bench: newBench(t, Config{OfferTimeout: timeout, OfferGrace: grace, Window: window, Placement: placement}), term: 1,
 		online: map[offers.AgentID]bool{}, closed: map[offers.AgentID]bool{}, connected: map[offers.FrameworkID]bool{}, counts: map[offers.FrameworkID]map[offers.DemandID]int{},
 		limits: map[offers.FrameworkID]map[offers.DemandID]offers.Constraint{},
 		out:    map[offers.OfferID]issued{}, tasks: map[offers.TaskRef]placed{},
@@ -288,13 +290,17 @@ func total(v offers.Inventory) map[string]int64 {
 
 // turn finishes a turn and holds what came of it against the promises.
 func (m *market) turn(t *rapid.T) {
+	if rapid.Bool().Draw(t, "claims again") {
+		m.ClaimAgain()
+	}
+	m.Claim(m.now)
 	r := m.Ready(m.now)
 	if err := m.check(); err != nil {
 		t.Fatal(err)
 	}
 	for _, rescind := range r.Rescinds {
 		for _, id := range rescind.Offers {
-			if o, there := m.out[id]; !there || o.framework != rescind.Framework || rescind.Reason == "expired" && o.expires.After(m.now) {
+			if o, there := m.out[id]; !there || o.framework != rescind.Framework || rescind.Reason == "expired" && o.expires.After(m.now) || rescind.Reason == "fair_share" && m.now.Before(o.issued.Add(m.config.OfferGrace)) {
 				t.Fatalf("at %v %s is told that %s is %s: %+v", m.now, rescind.Framework, id, rescind.Reason, o)
 			}
 			m.ended(id)
@@ -306,7 +312,7 @@ func (m *market) turn(t *rapid.T) {
 		if twice || slices.Contains(m.spent, o.ID) || !m.online[o.Agent] || m.closed[o.Agent] || a.State != offers.AgentActive || !m.connected[o.Framework] || !o.Expires.After(m.now) {
 			t.Fatalf("%s is offered to %s on %s (%s)", o.ID, o.Framework, o.Agent, a.State)
 		}
-		m.out[o.ID] = issued{o.Framework, o.Demand, o.Agent, o.Units, o.Unit, o.Held, o.Expires}
+		m.out[o.ID] = issued{o.Framework, o.Demand, o.Agent, o.Units, o.Unit, o.Held, o.Issued, o.Expires}
 	}
 	for _, o := range r.Offers {
 		if limit := m.limits[o.Framework][o.Demand]; limit.Limit() > 0 && m.together(o, limit) > limit.Limit() {

@@ -51,6 +51,7 @@ func (m *Matcher) park(d *demand, stopped []string) {
 		m.hopeless = append(m.hopeless, Hopeless{d.owner.id, d.spec.ID, stopped, d.form.never})
 	}
 	m.batch.passed(d)
+	m.claim(d)
 }
 
 // parkForQuota takes a demand out of the turn until a quota moves.
@@ -61,6 +62,7 @@ func (m *Matcher) parkForQuota(d *demand) {
 	m.parked.stop(d, []string{stopQuota})
 	m.waits(d)
 	m.batch.passed(d)
+	m.claim(d)
 }
 
 // stop notes what keeps a demand waiting, none when nothing does any more.

@@ -115,11 +115,14 @@ func (m *Matcher) looks() int {
 }
 
 // Next returns when something is due that no input announces: an offer
-// expires, a refusal ends, or the window of a batch is over.
+// expires, a refusal ends, there is something to claim, or the window of a batch is over.
 func (m *Matcher) Next() (time.Time, bool) {
 	at, ok := m.book.NextExpiry()
 	if m.refusals.Len() > 0 && (!ok || m.refusals.First().until.Before(at)) {
 		at, ok = m.refusals.First().until, true
+	}
+	if claim, waits := m.nextClaim(); waits && (!ok || claim.Before(at)) {
+		at, ok = claim, true
 	}
 	if b := &m.batch; len(b.gathered) > 0 && (!ok || b.closes.Before(at)) {
 		return b.closes, true

@@ -69,7 +69,7 @@ func (m *master) begin(term uint64) {
 	m.clock, m.flying = m.time(), 0
 	m.core = lead.New(lead.Config{
 		Master: wire.MasterInfo{Name: m.name, Address: m.name, Term: term}, Again: m.again,
-		Match:        match.Config{OfferTimeout: o.offerTimeout, Rings: layouts},
+		Match:        match.Config{OfferTimeout: o.offerTimeout, OfferGrace: o.offerTimeout / 4, Rings: layouts},
 		AgentTimeout: o.agentTimeout, RemovalEvery: removalEvery, RemovalBurst: removalBurst,
 	}, c.state, m.clock)
 	m.books = newBooks(m)
