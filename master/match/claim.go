@@ -20,7 +20,9 @@ import (
 // offers, and gangs, which were promised a time, are left theirs for so many times
 // as long as patience says: they may have much to go through.
 //
-// Each demand is tried once when it was parked and again after every ClaimAgain.
+// Each demand is tried once when it was parked and again after every ClaimAgain. Those
+// that are withdrawn meanwhile stay in the lists until these are twice as long as there
+// are demands.
 //
 // Invariants: a framework stands in frameworks exactly when it has claims, and in
 // tried when it has tried ones; a demand is in one of its framework's lists at most,
@@ -42,6 +44,7 @@ const (
 	claimsEach    = 4
 	claimPause    = 20 * time.Millisecond
 	patience      = 10
+	spareClaims   = 16 // of a framework beside twice its demands
 )
 
 // claim notes a demand that was parked.
@@ -49,8 +52,26 @@ func (m *Matcher) claim(d *demand) {
 	if m.config.OfferGrace == 0 || d.claims || d.gang() || d.column < 0 || d.form.never != "" {
 		return
 	}
+	if f := d.owner; len(f.claims)+len(f.tried) > 2*len(f.demands)+spareClaims {
+		m.dropClaims(f, func(d *demand) bool { return f.demands[d.spec.ID] != d })
+	}
 	d.claims = true
 	m.enterClaim(d)
+}
+
+// dropClaims takes demands out of the lists of a framework.
+func (m *Matcher) dropClaims(f *framework, gone func(*demand) bool) {
+	c, out := &m.claims, func(other *framework) bool { return other == f }
+	if len(f.claims) > 0 {
+		if f.claims = slices.DeleteFunc(f.claims, gone); len(f.claims) == 0 {
+			c.frameworks = slices.DeleteFunc(c.frameworks, out)
+		}
+	}
+	if len(f.tried) > 0 {
+		if f.tried = slices.DeleteFunc(f.tried, gone); len(f.tried) == 0 {
+			c.tried = slices.DeleteFunc(c.tried, out)
+		}
+	}
 }
 
 func (m *Matcher) enterClaim(d *demand) {

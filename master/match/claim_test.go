@@ -191,3 +191,24 @@ func TestClaimsOfSeveral(t *testing.T) {
 		t.Errorf("%d offers were taken back, %v", sum, rescinds)
 	}
 }
+
+// TestClaimsOfWithdrawnDemandsAreForgotten: what a framework states anew again and again
+// while nobody has anything for it takes no more memory than its demands.
+func TestClaimsOfWithdrawnDemandsAreForgotten(t *testing.T) {
+	b := hoarded(t, 1, 1)
+	b.later(0)
+	probe := b.framework("probe", "default")
+	for range 1000 {
+		b.demand(probe, `{"id":"d","resources":{"cpus":1},"count":1}`)
+		b.offered()
+	}
+	f := b.frameworks[probe]
+	if n := len(f.claims) + len(f.tried); n > 2+spareClaims+1 {
+		t.Errorf("one demand that was stated a thousand times claims %d times", n)
+	}
+	b.FrameworkOnline(probe, false)
+	if n := len(f.claims) + len(f.tried); n > 0 {
+		t.Errorf("a framework without a session claims %d times", n)
+	}
+	b.offered()
+}

@@ -149,6 +149,7 @@ func (m *Matcher) FrameworkOnline(id offers.FrameworkID, online bool) {
 	}
 	m.forgetAllRefused(f)
 	f.refused, f.refusing, f.passes = map[*agent]*refusal{}, nil, nil
+	m.dropClaims(f, func(*demand) bool { return true })
 	f.online, f.suppressed = online, false
 }
 
