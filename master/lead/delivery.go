@@ -83,8 +83,9 @@ func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) (hea
 		}
 		f.outboxes[ref] = b
 	}
-	for _, q := range b.queue {
+	for i, q := range b.queue {
 		if q.status.UpdateID == s.UpdateID || q.status.State.Terminal() {
+			b.queue[i].fromAgent = q.fromAgent || fromAgent && q.status.UpdateID == s.UpdateID
 			return nil, nil
 		}
 	}
@@ -98,6 +99,23 @@ func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) (hea
 		return nil, passed
 	}
 	return b, nil
+}
+
+// skipToEnd drops what waits of a task before its end. It returns that, and the
+// outbox when the end became its head.
+func (d *delivery) skipToEnd(ref offers.TaskRef) (head *outbox, skipped []delivered) {
+	b := d.outboxes[ref]
+	if b == nil {
+		return nil, nil
+	}
+	last := len(b.queue) - 1
+	if last == 0 || !b.queue[last].status.State.Terminal() {
+		return nil, nil
+	}
+	skipped, b.queue = b.queue[:last], b.queue[last:]
+	d.pause(b)
+	b.sends = 0
+	return b, skipped
 }
 
 // dropPassed makes way for the newest report of a task's condition, however

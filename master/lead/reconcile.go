@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
@@ -27,7 +28,8 @@ const (
 )
 
 // reconcile answers with one update per task; none of them wants an
-// acknowledgement. What it can't tell before an agent is back is told then.
+// acknowledgement. What it can't tell before an agent is back is told then, and
+// of what it told the end no older state follows.
 func (s *Framework) reconcile(c *Core, m *wire.Reconcile, request string) {
 	q := &inquiry{by: s, all: len(m.TaskIDs) == 0, left: m.TaskIDs, weight: max(len(m.TaskIDs), inquiryLeast), request: request}
 	if s.asks > 0 && s.asks+q.weight > asksMost {
@@ -77,21 +79,28 @@ func (q *inquiry) answer(c *Core) (done bool) {
 	now := q.left[:min(len(q.left), inquiryPart)]
 	q.left = q.left[len(now):]
 	c.answers += len(now) + 1
+	var ends []*state.Task
 	for _, id := range now {
 		ref := offers.TaskRef{Framework: q.by.id, Task: id}
 		status := c.currentStatus(ref)
 		status.UpdateID = ""
+		if t := c.state().Task(ref); status.State.Terminal() && t != nil && !t.Acknowledged {
+			ends = append(ends, t)
+		}
 		if _, known := c.delivery.last.of(ref); !known && status.Reason == offers.ReasonPendingAgent {
 			c.unsure[ref] = true
 		}
 		q.by.peer.Send(&wire.Update{Status: status}, q.request)
 	}
-	if len(q.left) > 0 {
-		return false
+	done = len(q.left) == 0
+	if done {
+		q.by.asks -= q.weight
+		q.by.peer.Send(&wire.Reconciled{}, q.request)
 	}
-	q.by.asks -= q.weight
-	q.by.peer.Send(&wire.Reconciled{}, q.request)
-	return true
+	for _, t := range ends {
+		c.skipToEnd(t)
+	}
+	return done
 }
 
 // list finds what there is to answer of all tasks.

@@ -19,9 +19,11 @@ func (a *author) asks(ids ...offers.TaskID) map[offers.TaskID]offers.Status {
 	if len(a.got) == 0 {
 		a.Fatal("reconcile gets no answer")
 	}
-	if _, ok := a.got[len(a.got)-1].(*wire.Reconciled); !ok {
+	last := slices.IndexFunc(a.got, func(m wire.Message) bool { _, ok := m.(*wire.Reconciled); return ok })
+	if last < 0 {
 		a.Fatalf("the answers do not end with reconciled: %s", written(a.got))
 	}
+	a.got = a.got[:last]
 	out := map[offers.TaskID]offers.Status{}
 	for _, m := range heard[*wire.Update](a.listener) {
 		if m.Status.UpdateID != "" {
@@ -87,6 +89,52 @@ func TestReconcileOfAll(t *testing.T) {
 	got := a.asks()
 	if len(got) != 2 || got["lives"].State != offers.Staging || got["ended"].State != offers.Failed {
 		t.Errorf("answered %+v", got)
+	}
+}
+
+// The end of a task that is told as an answer is not taken back by updates from
+// before it that were not acknowledged: the end is the next update.
+func TestReconcileIsFollowedByNoOlderState(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1")
+	h.report(a.ref("t1"), offers.Running, "u1")
+	a.update(offers.Running, "u1")
+	h.report(a.ref("t1"), offers.Killing, "u2")
+	h.report(a.ref("t1"), offers.Finished, "u3")
+	a.nothing("the first update is not acknowledged")
+	h.released()
+	follows := func(when string) {
+		t.Helper()
+		a.hand(&wire.Reconcile{})
+		l.wait(10 * time.Second)
+		ends := 0
+		for _, u := range heard[*wire.Update](a.listener) {
+			if u.Status.State != offers.Finished || u.Status.UpdateID != "" && u.Status.UpdateID != "u3" {
+				t.Errorf("%s it is told %s %q once it has heard of the end", when, u.Status.State, u.Status.UpdateID)
+			}
+			ends++
+		}
+		if ends < 3 {
+			t.Errorf("%s it is told of the end %d times in 10 s", when, ends)
+		}
+	}
+	follows("after an answer")
+	if got := h.released(); !slices.Equal(got, []offers.UpdateID{"u1", "u2"}) {
+		t.Errorf("the agent need not resend %v", got)
+	}
+	l.succeed()
+	h = h.back(listed(a.ref("t1"), offers.Finished))
+	a = l.author(a.id)
+	heard[wire.Message](a.listener)
+	a.hand(&wire.Reconcile{})
+	h.report(a.ref("t1"), offers.Running, "u1")
+	follows("by the next leader")
+	h.report(a.ref("t1"), offers.Finished, "u3")
+	heard[wire.Message](h.listener)
+	a.acknowledge("t1", "u3")
+	if got := h.released(); !slices.Equal(got, []offers.UpdateID{"u3"}) {
+		t.Errorf("the agent need not resend %v", got)
 	}
 }
 

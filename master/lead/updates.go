@@ -136,6 +136,19 @@ func (c *Core) deliverEnd(t *state.Task) {
 	c.update(t.Ref(), *t.End, false)
 }
 
+// skipToEnd makes the durable end of a task the next update: its framework knows
+// of it, and what was before would tell it that the task lives again.
+func (c *Core) skipToEnd(t *state.Task) {
+	c.deliverEnd(t)
+	head, skipped := c.delivery.skipToEnd(t.Ref())
+	for _, q := range skipped {
+		c.release(t.Ref(), q)
+	}
+	if head != nil {
+		c.sendUpdate(head, c.now)
+	}
+}
+
 // sendUpdate sends the head of an outbox if its framework is there.
 func (c *Core) sendUpdate(b *outbox, now time.Time) {
 	s := c.frameworks[b.ref.Framework]

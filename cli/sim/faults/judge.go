@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"maps"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/process/record"
@@ -231,7 +232,8 @@ func (j *judge) sent(s *served, msg wire.Message) {
 }
 
 // told checks what a master tells of a task: one at a time until that is
-// acknowledged, again no sooner than promised, and no end that is not durable.
+// acknowledged, again no sooner than promised, and no end that is not durable;
+// once an answer has told the end nothing but that.
 func (j *judge) told(s *served, status offers.Status) {
 	if _, asked := s.answers[status.Task]; asked {
 		s.answers[status.Task] = true
@@ -246,11 +248,18 @@ func (j *judge) told(s *served, status offers.Status) {
 			j.w.broken("%s sends %s of %s before %s is acknowledged", s.m.name, l.id, l.ref, other)
 		}
 	}
+	ref := offers.TaskRef{Framework: s.id, Task: status.Task}
+	t := j.w.raft.state.Task(ref)
+	if launch, told := s.told[ref]; told && status.UpdateID != "" && !status.State.Terminal() && t != nil && t.End != nil && t.LaunchID == launch {
+		j.w.broken("%s tells that %s is %s after it told the end %s", s.m.name, status.Task, status.State, t.End.State)
+	}
+	if status.UpdateID == "" && status.State.Terminal() && t != nil && t.End != nil { // what was before is not told any more
+		s.told[ref] = t.LaunchID
+		maps.DeleteFunc(s.mail.waits, func(l letter, _ *waiting) bool { return l.ref == ref && l.id != t.End.UpdateID })
+	}
 	if status.UpdateID == "" || s.m.term != j.w.raft.term {
 		return
 	}
-	ref := offers.TaskRef{Framework: s.id, Task: status.Task}
-	t := j.w.raft.state.Task(ref)
 	if said := j.reports[letter{ref, status.UpdateID}]; t != nil && said.launch.Other(t.LaunchID) {
 		j.w.broken("%s tells %s of the launch %s of %s, the present one is %s", s.m.name, status.State, said.launch, ref, t.LaunchID)
 	}

@@ -22,11 +22,12 @@ type served struct {
 	agentID   offers.AgentID     // or of the agent
 	books     *books             // of the leadership that registered it
 	heard     time.Time
-	mail      courier                // updates that its framework has not acknowledged
-	answers   map[offers.TaskID]bool // to the reconcile that is handled
-	awaiting  bool                   // a register is not answered
-	draining  bool                   // it is, and what was held is about to follow
-	held      [][]byte               // what came since then
+	mail      courier                            // updates that its framework has not acknowledged
+	answers   map[offers.TaskID]bool             // to the reconcile that is handled
+	told      map[offers.TaskRef]offers.LaunchID // whose ends an answer told
+	awaiting  bool                               // a register is not answered
+	draining  bool                               // it is, and what was held is about to follow
+	held      [][]byte                           // what came since then
 	over      bool
 }
 
@@ -35,7 +36,7 @@ var _ lead.Peer = (*served)(nil)
 // serve begins to serve the master's end of a connection.
 func (m *master) serve(e *end, framework bool) {
 	m.look()
-	s := &served{m: m, run: m.run, end: e, heard: m.clock}
+	s := &served{m: m, run: m.run, end: e, heard: m.clock, told: map[offers.TaskRef]offers.LaunchID{}}
 	m.served = append(m.served, s)
 	if framework {
 		m.taken++
