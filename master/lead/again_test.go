@@ -440,6 +440,39 @@ func TestNewerConnectionIsServed(t *testing.T) {
 	}
 }
 
+// TestNothingFollowsAnAcknowledgedEnd: an agent that has not heard of any
+// acknowledgement sends all that it has reported of a task, while the
+// acknowledgement of the end is on its way to a majority, as after it was stopped
+// for a while. The framework is told nothing of it.
+func TestNothingFollowsAnAcknowledgedEnd(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	a.launch("t1")
+	h.report(a.ref("t1"), offers.Running, "u1")
+	a.acknowledge("t1", "u1")
+	heard[wire.Message](a.listener)
+	h.report(a.ref("t1"), offers.Finished, "u2")
+	a.update(offers.Finished, "u2")
+	heard[wire.Message](h.listener)
+	a.hand(&wire.Acknowledge{TaskID: "t1", UpdateID: "u2"})
+	steps := l.propose()
+	h.hand(status(a.ref("t1"), offers.Running, "u1"))
+	h.hand(status(a.ref("t1"), offers.Finished, "u2"))
+	l.agree(steps)
+	l.wait(time.Minute)
+	a.nothing("it has acknowledged the end")
+	if got := h.released(); !slices.Equal(got, []offers.UpdateID{"u2"}) {
+		t.Errorf("the agent need not resend %v", got)
+	}
+	h.say(&wire.Statuses{Statuses: []wire.TaskStatus{status(a.ref("t1"), offers.Running, "u1").Statuses[0], status(a.ref("t1"), offers.Finished, "u2").Statuses[0]}})
+	if got := h.released(); !slices.Equal(got, []offers.UpdateID{"u1", "u2"}) {
+		t.Errorf("resending it need not resend %v", got)
+	}
+	a.launch("t1")
+	h.report(a.ref("t1"), offers.Running, "u3")
+	a.update(offers.Running, "u3")
+}
+
 // TestNoResendOfWhatIsAcknowledged: a status comes once more while the
 // acknowledgement of it is on its way to a majority. What is durable then is not
 // sent again: the framework may have launched the next task under that id.

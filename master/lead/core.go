@@ -327,11 +327,6 @@ func (c *Core) applied(done *state.Command, r state.Result) {
 		c.match.RoleChanged(done.SetRole.Role, done.SetRole.Settings)
 	case done.EndTask != nil && len(r.Ended) > 0: // else its id may be another's by now
 		c.taskEnded(done.EndTask.Ref)
-	case done.Acknowledge != nil:
-		// It may have come once more meanwhile.
-		if _, next, again := c.delivery.acknowledge(done.Acknowledge.Ref, done.Acknowledge.UpdateID, c.now); again && next != nil {
-			c.sendUpdate(next, c.now)
-		}
 	case done.KillTask != nil:
 		c.orderKill(done.KillTask.Ref)
 	}

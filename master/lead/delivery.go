@@ -21,7 +21,8 @@ type delivery struct {
 	made        uint64
 	outboxes    map[offers.TaskRef]*outbox
 	byFramework map[offers.FrameworkID]*flow
-	last        reportBook // of living tasks
+	last        reportBook              // of living tasks
+	over        map[offers.TaskRef]bool // tasks whose ends were acknowledged, which is on its way to a majority
 	resends     heap.Heap[*flow]
 }
 
@@ -49,6 +50,7 @@ func newDelivery(name string) *delivery {
 		outboxes:    map[offers.TaskRef]*outbox{},
 		byFramework: map[offers.FrameworkID]*flow{},
 		last:        newReportBook(),
+		over:        map[offers.TaskRef]bool{},
 	}
 }
 
@@ -62,11 +64,15 @@ func (d *delivery) makeID() offers.UpdateID {
 // and its agent may come and go; what is beyond comes of an agent that makes them up.
 const outboxMost = 64
 
-// add queues an update unless it is queued already or comes after the end;
+// add queues an update unless it is queued already or comes after the end, be
+// that acknowledged: the agent may not have heard so;
 // the outbox is returned when the update became its head. In a full one it takes
 // the place of the last, which is returned then: how the task is now, and how it
 // ended, is told all the same, and in order.
 func (d *delivery) add(ref offers.TaskRef, s offers.Status, fromAgent bool) (head *outbox, passed *delivered) {
+	if d.over[ref] {
+		return nil, nil
+	}
 	if s.State.Terminal() {
 		d.last.forget(ref)
 	} else {

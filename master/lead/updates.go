@@ -175,7 +175,8 @@ func (c *Core) acknowledge(ref offers.TaskRef, id offers.UpdateID) {
 		return
 	}
 	if done.status.State.Terminal() {
-		c.Commit(state.Command{Acknowledge: &state.Acknowledge{Ref: ref, UpdateID: id}}, nil)
+		c.delivery.over[ref] = true
+		c.Commit(state.Command{Acknowledge: &state.Acknowledge{Ref: ref, UpdateID: id}}, func(state.Result) { delete(c.delivery.over, ref) })
 	}
 	c.release(ref, done)
 	if next != nil {
