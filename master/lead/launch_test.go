@@ -390,3 +390,42 @@ func TestTooManyTasksAreRefusedTogether(t *testing.T) {
 		t.Errorf("the offer is worth %v after that", m)
 	}
 }
+
+// An accept that comes twice launches its tasks once, and does not say that they
+// were dropped: they are there, on their way, running or ended.
+func TestAcceptTwice(t *testing.T) {
+	l := newScene(t)
+	h, a := l.host("a1", ""), l.author("")
+	accept := acceptance(a.wish(), "t1")
+	again := func(when string) {
+		t.Helper()
+		heard[wire.Message](a.listener)
+		a.hand(acceptance(wire.Offer{ID: accept.OfferIDs[0]}, "t1", "t2"))
+		var codes []offers.Code
+		for _, m := range a.got {
+			switch m := m.(type) {
+			case *wire.ErrorMessage:
+				codes = append(codes, m.Code)
+			case *wire.Update:
+				if m.Status.Task == "t1" {
+					t.Errorf("%s it is told %s %s", when, m.Status.State, m.Status.Reason)
+				}
+			}
+		}
+		if !slices.Equal(codes, []offers.Code{offers.TaskIDInUse, offers.OfferGone}) {
+			t.Errorf("%s it is told %v", when, codes)
+		}
+		if s := heard[*wire.Update](a.listener); len(s) != 1 || s[0].Status.Task != "t2" || s[0].Status.State != offers.Dropped {
+			t.Errorf("%s it is told %+v of a task that is new", when, s)
+		}
+	}
+	a.hand(accept)
+	again("at once")
+	a.l.commit()
+	again("once it is durable")
+	h.report(a.ref("t1"), offers.Running, "u1")
+	again("while it runs")
+	a.acknowledge("t1", "u1")
+	h.report(a.ref("t1"), offers.Finished, "u2")
+	again("once it has ended")
+}

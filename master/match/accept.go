@@ -54,12 +54,16 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		m.ended(o, how, "")
 	}
 	if err != nil {
-		out.Errors = append(out.Errors, asError(err))
 		for _, d := range drafts {
-			if d.Task.ID != "" {
-				out.Updates = append(out.Updates, report(d.Task.ID, offers.Dropped, offers.ReasonOfferGone, err.Error(), now))
+			switch id := d.Task.ID; {
+			case id == "":
+			case inUse(id): // perhaps by this very accept, sent once more: that task is not dropped
+				out.Errors = append(out.Errors, offers.Errorf(offers.TaskIDInUse, "task id %s is in use", id))
+			default:
+				out.Updates = append(out.Updates, report(id, offers.Dropped, offers.ReasonOfferGone, err.Error(), now))
 			}
 		}
+		out.Errors = append(out.Errors, asError(err))
 		return out
 	}
 	m.counters.Accepted += uint64(len(ended))
