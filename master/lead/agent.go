@@ -66,7 +66,7 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "register: %s", err), request)
 		return
 	}
-	if err := c.nameFree(&m.Agent); err != nil {
+	if err := cmp.Or(c.nameFree(&m.Agent), c.idFree(m)); err != nil {
 		refuse(s.peer, err, request)
 		return
 	}
@@ -111,6 +111,16 @@ func (c *Core) nameFree(a *offers.Agent) error {
 		return nil
 	}
 	return offers.Errorf(offers.Forbidden, "the name %s is taken by the agent %s on %s, which is connected: give one of them another --name", a.Name, other.ID, other.Host)
+}
+
+// idFree refuses an older copy of an agent's folder while that agent itself is
+// connected: it would take the place of the one that is right, and end its tasks.
+func (c *Core) idFree(m *wire.RegisterAgent) error {
+	a := c.state().Agent(m.Agent.ID)
+	if a == nil || c.agents[a.ID] == nil || a.Started.Equal(m.Agent.Started) || a.Continues(m.Have, m.Next) {
+		return nil
+	}
+	return offers.Errorf(offers.Forbidden, "the agent %s is connected, on %s, and this one runs on an older copy of its data folder: give it a folder and a --name of its own", a.ID, a.Host)
 }
 
 // admitted begins the service once the registration is durable: the agent

@@ -172,10 +172,12 @@ func TestAgentOnAnOlderCheckpoint(t *testing.T) {
 		f, fp, _, ap := l.settle()
 		id := last[*wire.AgentRegistered](t, ap).AgentID
 		total := offers.Inventory{Amounts: offers.Amounts{1000}}
-		l.HandleAgent(lead.NewAgent(ap), &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total}, Have: "k1", Next: "k2"}, "")
+		before := lead.NewAgent(ap)
+		l.HandleAgent(before, &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total}, Have: "k1", Next: "k2"}, "")
 		l.commit()
 		l.accept(t, f, fp)
 		l.commit()
+		l.AgentEnded(before, l.now)
 		launched := last[*wire.Launch](t, ap).Tasks[0]
 		again := &peer{}
 		m := &wire.RegisterAgent{Agent: offers.Agent{ID: id, Name: "a", Total: total, Started: l.now}, Have: c.have, Next: "k3", Doubt: c.doubt}

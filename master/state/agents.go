@@ -40,12 +40,18 @@ func (tx *tx) registerAgent(c *RegisterAgent) Result {
 	return Result{Value: &a}
 }
 
+// Continues reports whether a registration with these tokens is of a run that
+// knows what the last registration knew.
+func (a *Agent) Continues(have, next string) bool {
+	return a.Token == "" || have == a.Token || next == a.Token && !a.Older
+}
+
 // examine finds out whether a registration is of a run that may not know all
 // that ran on its host. Its Next alone speaks for it, since the answer to the
 // last registration may have been lost, but not where that answer said that
 // the agent runs on an older copy: it may not have heard so.
 func (tx *tx) examine(a, old *Agent, c *RegisterAgent) {
-	latest := old.Token == "" || c.Have == old.Token || c.Next == old.Token && !old.Older
+	latest := old.Continues(c.Have, c.Next)
 	a.Token = c.Next
 	if c.Agent.Started.Equal(old.Started) {
 		a.Older = old.Older && !latest
