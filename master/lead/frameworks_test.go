@@ -1,6 +1,7 @@
 package lead_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -216,4 +217,22 @@ func TestKillOfWhatHasEnded(t *testing.T) {
 	a.acknowledge("t1", "u1")
 	a.say(&wire.Kill{TaskID: "t1"})
 	a.update(offers.Finished, "")
+}
+
+// What a framework says of itself goes along with each of its tasks, or onto
+// pages: it is short and printable, or refused with the field's name.
+func TestFrameworkNamesAreShort(t *testing.T) {
+	for _, c := range []struct{ name, user, refused string }{
+		{"f", "", ""}, {"f", "root", ""}, {"f", strings.Repeat("u", 256), ""},
+		{"", "", "framework.name"}, {"f\x00", "", "framework.name"}, {strings.Repeat("f", 257), "", "framework.name"},
+		{"f", "root\n", "framework.user"}, {"f", " ", "framework.user"}, {"f", strings.Repeat("u", 257), "framework.user"},
+	} {
+		a := newScene(t).connect()
+		a.say(&wire.Register{Framework: wire.FrameworkInfo{Name: c.name, User: c.user}})
+		if c.refused == "" {
+			only[*wire.Registered](a.listener)
+		} else if e := only[*wire.ErrorMessage](a.listener); e.Code != offers.BadMessage || !strings.HasPrefix(e.Message, c.refused) {
+			t.Errorf("name %.20q, user %.20q: %+v", c.name, c.user, e)
+		}
+	}
 }

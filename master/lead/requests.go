@@ -58,6 +58,9 @@ func (s *Framework) Prepare(msg wire.Message, request string) Work {
 func (s *Framework) prepareRegister(m *wire.Register, request string) Work {
 	in := m.Framework
 	err := printableName("framework.name", in.Name)
+	if err == nil && in.User != "" { // which goes along with each of its tasks
+		err = printableName("framework.user", in.User)
+	}
 	if in.Role == "" {
 		in.Role = DefaultRole
 	}
