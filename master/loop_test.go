@@ -354,6 +354,25 @@ func TestStoreComparesAndSets(t *testing.T) {
 	}
 }
 
+// The last picture stays in memory until somebody wants another one, which may be
+// as long as all that frameworks store is written over.
+func TestPictureKeepsNothingStored(t *testing.T) {
+	s := newStage(t)
+	f, id := s.framework("")
+	f.send(&wire.StateRequest{Op: "put", Key: "k", Value: json.RawMessage(`1`)}, "")
+	expect[*wire.StateAnswer](f)
+	p, err := s.picture(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.State.Framework(id) == nil || p.State.Entry(id, "k").Version != 0 {
+		t.Errorf("the picture has the framework as %+v, and of its store %+v", p.State.Framework(id), p.State.Entry(id, "k"))
+	}
+	if got := s.replica.State().Entry(id, "k"); string(got.Value) != "1" {
+		t.Errorf("the state has %+v stored", got)
+	}
+}
+
 func TestTeardownKillsAndRefusesTheID(t *testing.T) {
 	s := newStage(t)
 	agent, _ := s.agent("a1")

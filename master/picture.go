@@ -9,8 +9,9 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// picture is what readers see: replicated and soft state of one moment.
-// Nothing in it ever changes.
+// picture is what readers see: replicated and soft state of one moment, save what
+// frameworks store, since the last picture is kept until somebody asks for another
+// one. Nothing in it ever changes.
 type picture struct {
 	State       *state.State
 	Match       *match.View
@@ -26,7 +27,7 @@ func (l *loop) picture(ctx context.Context) (*picture, error) {
 	return ask(ctx, l, func(core *lead.Core, answer func(*picture, error)) {
 		if l.seen == nil || core.Changed() {
 			o := core.Observe()
-			l.seen = &picture{o.State, o.Match, o.AgentOnline, o.Connected, o.Reports, l.term}
+			l.seen = &picture{o.State.WithoutStores(), o.Match, o.AgentOnline, o.Connected, o.Reports, l.term}
 		}
 		answer(l.seen, nil)
 	})

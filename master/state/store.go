@@ -107,6 +107,14 @@ func (tx *tx) storeOf(id offers.FrameworkID) *store {
 	return emptyStore
 }
 
+// WithoutStores returns s without what the frameworks store, for those who keep a
+// state for long and don't read that: the values are most of what changes weighs.
+func (s *State) WithoutStores() *State {
+	bare := *s
+	bare.stores = iradix.New[*store]()
+	return &bare
+}
+
 // Entry returns one value of a framework's store; its Version is 0 when the
 // key is missing.
 func (s *State) Entry(id offers.FrameworkID, key string) Entry {
