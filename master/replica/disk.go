@@ -21,6 +21,7 @@ type disk struct {
 	*store
 	path   string
 	failed chan struct{} // closed at the first failure
+	keeps  trail
 
 	mu  sync.Mutex // held while writing; bbolt lets one write at a time anyway
 	err error      // of the first failure
@@ -33,7 +34,7 @@ var (
 )
 
 func newDisk(s *store, path string) *disk {
-	return &disk{store: s, path: path, failed: make(chan struct{})}
+	return &disk{store: s, path: path, failed: make(chan struct{}), keeps: trail{trailingLogs, trailingBytes}}
 }
 
 func (d *disk) write(do func() error) error {
@@ -79,20 +80,34 @@ func (d *disk) StoreLogs(ls []*raft.Log) error {
 // slice is how many entries are deleted in one go, some milliseconds' worth.
 const slice = 512
 
+// trail is how much of the log stays behind a snapshot.
+type trail struct {
+	entries uint64
+	bytes   int // of them together
+}
+
 // DeleteRange implements [raft.LogStore]. What comes before a snapshot goes in
 // slices: entries that are to be written meanwhile, and so launches, wait for
 // one slice and not for all. A log that lost only some of its first entries is
 // as good after a crash; any other range goes as a whole, since half of it would
-// leave a gap.
-func (d *disk) DeleteRange(min, max uint64) error {
-	if last, err := d.LastIndex(); err == nil && max < last {
-		for ; max-min >= slice; min += slice {
-			if err := d.write(func() error { return d.store.DeleteRange(min, min+slice-1) }); err != nil {
+// leave a gap. Of a beginning keeps stays: Raft knows to leave so many entries, and
+// not what they weigh.
+func (d *disk) DeleteRange(low, high uint64) error {
+	if last, err := d.LastIndex(); err == nil && high < last {
+		kept, err := d.newest(d.keeps)
+		if err != nil {
+			return err
+		}
+		if high = min(high, last-kept); high < low {
+			return nil
+		}
+		for ; high-low >= slice; low += slice {
+			if err := d.write(func() error { return d.store.DeleteRange(low, low+slice-1) }); err != nil {
 				return err
 			}
 		}
 	}
-	return d.write(func() error { return d.store.DeleteRange(min, max) })
+	return d.write(func() error { return d.store.DeleteRange(low, high) })
 }
 
 // Set implements [raft.StableStore].

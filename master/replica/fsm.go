@@ -33,6 +33,8 @@ type fsm struct {
 	watcher Watcher
 	logger  hclog.Logger
 	since   atomic.Int64  // commands since the state that the last snapshot is of
+	bytes   atomic.Int64  // of the entries since then
+	saved   atomic.Int64  // bytes of that snapshot
 	long    chan struct{} // holds a value when there were so many that a snapshot is due
 }
 
@@ -65,6 +67,7 @@ func (f *fsm) Apply(log *raft.Log) any {
 	if term := binary.BigEndian.Uint64(log.Data); term != 0 && term != current.Terms()+log.Term {
 		return outcome{err: errFenced}
 	}
+	f.bytes.Add(int64(len(log.Data)))
 	if body := log.Data[fenceSize:]; len(body) > 0 && body[0] == restoreMark {
 		return f.applyRestore(log.Index, log.Term, body)
 	}
@@ -80,9 +83,10 @@ func (f *fsm) Apply(log *raft.Log) any {
 }
 
 // count notes that commands were applied, which a master that starts anew would
-// have to read again. Raft counts entries, of which each may be thousands: a
-// million tasks would have taken a minute to come back that fit in its bound.
-// A snapshot is due when reading them takes about as long as reading the state.
+// have to read again. Raft counts entries, of which each may be thousands, or
+// megabytes: a million tasks would have taken a minute to come back that fit in its
+// bound, and stored values some ten gigabytes. A snapshot is due when reading them
+// takes about as long as reading the state.
 func (f *fsm) count(commands int, s *state.State) {
 	f.since.Add(int64(commands))
 	if !f.isLong(s) {
@@ -96,7 +100,7 @@ func (f *fsm) count(commands int, s *state.State) {
 
 // isLong reports whether a snapshot of s is due.
 func (f *fsm) isLong(s *state.State) bool {
-	return f.since.Load() >= max(leastReplay, int64(s.Counts().Live/2))
+	return f.since.Load() >= max(leastReplay, int64(s.Counts().Live/2)) || f.bytes.Load() >= max(leastLog, f.saved.Load()/2)
 }
 
 func (f *fsm) unreadable(index uint64, err error) {
@@ -108,31 +112,51 @@ func (f *fsm) unreadable(index uint64, err error) {
 // waits for the disk.
 func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
 	f.since.Store(0)
-	return &snapshot{state: f.current.Load()}, nil
+	f.bytes.Store(0)
+	return &snapshot{f.current.Load(), &f.saved}, nil
 }
 
 // Restore implements [raft.FSM].
 func (f *fsm) Restore(in io.ReadCloser) error {
 	defer in.Close()
-	s, err := state.Read(bufio.NewReaderSize(in, 256<<10))
+	counted := &counter{of: in}
+	s, err := state.Read(bufio.NewReaderSize(counted, 256<<10))
 	if err != nil {
 		return fmt.Errorf("read the snapshot: %w", err)
 	}
 	f.current.Store(s)
 	f.since.Store(0)
+	f.bytes.Store(0)
+	f.saved.Store(counted.bytes)
 	f.watcher.Loaded(s)
 	return nil
 }
 
-type snapshot struct{ state *state.State }
+// counter counts what is read.
+type counter struct {
+	of    io.Reader
+	bytes int64
+}
+
+func (c *counter) Read(to []byte) (int, error) {
+	n, err := c.of.Read(to)
+	c.bytes += int64(n)
+	return n, err
+}
+
+type snapshot struct {
+	state *state.State
+	size  *atomic.Int64 // where its bytes are noted
+}
 
 var _ raft.FSMSnapshot = (*snapshot)(nil)
 
 // Persist implements [raft.FSMSnapshot].
 func (s *snapshot) Persist(sink raft.SnapshotSink) error {
 	out := bufio.NewWriterSize(sink, 256<<10)
-	_, err := s.state.WriteTo(out)
+	n, err := s.state.WriteTo(out)
 	if err == nil {
+		s.size.Store(n)
 		err = out.Flush()
 	}
 	if err != nil {

@@ -18,16 +18,21 @@ import (
 )
 
 // Tuning of Raft. One entry carries a whole batch of commands, so entries are
-// few and large; a follower that is further behind than trailingLogs gets a
-// snapshot.
+// few and large; a follower that is further behind than trailingLogs, or
+// trailingBytes, gets a snapshot.
 const (
-	maxAppendEntries  = 128 // entries of one message to a follower; Raft makes room for as many whenever it applies some or sends any
-	maxInFlight       = 64  // entries that Apply lets wait for their commit; below maxAppendEntries, see [Replica.Apply]
+	// Entries of one message to a follower. Both sides have all of them in memory,
+	// and a follower several times while it writes them; Raft makes room for as
+	// many whenever it applies some or sends any.
+	maxAppendEntries  = 16
+	maxInFlight       = 8 // entries that Apply lets wait for their commit; below maxAppendEntries, see [Replica.Apply]
 	trailingLogs      = 4096
+	trailingBytes     = 64 << 20
 	snapshotThreshold = 8192
 	snapshotInterval  = 30 * time.Second // how often the threshold is looked at
 	snapshotsKept     = 2
-	leastReplay       = 100_000 // commands; with no more no snapshot is made for them alone
+	leastReplay       = 100_000  // commands; with no more no snapshot is made for them alone
+	leastLog          = 64 << 20 // bytes; the same
 	barrierTimeout    = 10 * time.Second
 )
 
@@ -140,7 +145,7 @@ func (r *Replica) raftConfig(logger hclog.Logger) *raft.Config {
 	conf.MaxAppendEntries = maxAppendEntries
 	conf.BatchApplyCh = true
 	conf.ShutdownOnRemove = false
-	conf.TrailingLogs = trailingLogs
+	conf.TrailingLogs = 1 // the disk keeps more, see [disk.DeleteRange]
 	conf.SnapshotThreshold = snapshotThreshold
 	conf.SnapshotInterval = snapshotInterval
 	conf.NoLegacyTelemetry = true

@@ -134,11 +134,7 @@ func TestLaggingFollowerCatchesUpFromASnapshot(t *testing.T) {
 	crash(lagging)
 	rest := without(rs, lagging)
 	for _, r := range rest {
-		rc := r.raft.ReloadableConfig()
-		rc.TrailingLogs = 1
-		if err := r.raft.ReloadConfig(rc); err != nil {
-			t.Fatal(err)
-		}
+		r.store.keeps.entries = 1
 	}
 	for i := range 50 {
 		agree(t, rest, setRole(fmt.Sprintf("role%02d", i), float64(i+1)))
@@ -169,14 +165,8 @@ func TestRestartFromSnapshotAndLog(t *testing.T) {
 	for i := range many {
 		many[i] = setRole(fmt.Sprintf("role%03d", i), 2)
 	}
-	var waiting []*Future
 	for range 40 {
-		waiting = append(waiting, r.Apply(0, many))
-	}
-	for _, f := range waiting {
-		if _, err := f.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		apply(t, r, many...)
 	}
 	apply(t, r, setRole("new", 3))
 	crash(r)
@@ -345,6 +335,44 @@ func TestLongLogIsShortened(t *testing.T) {
 		return err == nil && len(kept) > 0
 	})
 	eventually(t, "the count begins anew", func() bool { return r.fsm.since.Load() == 0 })
+}
+
+// TestLargeLogIsShortened: what the log takes on the disk, and of the memory where
+// the file is mapped, is bounded by bytes too, however few the commands are.
+func TestLargeLogIsShortened(t *testing.T) {
+	c := config(t, "m1")
+	r := start(t, c)
+	<-r.LeadershipChanges()
+	r.store.keeps.bytes = 8 << 20
+	put := state.Command{Put: &state.Put{Framework: "nobody", Key: "k", Value: make([]byte, 4<<20)}} // refused, and logged all the same
+	for range leastLog / len(put.Put.Value) {
+		if _, err := r.Apply(0, []state.Command{put}).Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the count begins anew", func() bool { return r.fsm.bytes.Load() == 0 })
+	eventually(t, "no more of the log stays than may", func() bool {
+		n, err := r.store.newest(trail{entries: trailingLogs, bytes: leastLog})
+		return err == nil && n <= 2
+	})
+	if n := r.fsm.saved.Load(); n <= 0 || n > 1<<20 {
+		t.Errorf("the snapshot has %d bytes", n)
+	}
+}
+
+// TestLargeStatesAreSavedLessOften: reading a log that is half as long as the state
+// is no longer what a restart takes most of its time for.
+func TestLargeStatesAreSavedLessOften(t *testing.T) {
+	f := newFSM(nil, nil)
+	f.saved.Store(4 * leastLog)
+	f.bytes.Store(2*leastLog - 1)
+	if f.isLong(state.New()) {
+		t.Error("a snapshot is due though the last one was four times as large as the log")
+	}
+	f.bytes.Store(2 * leastLog)
+	if !f.isLong(state.New()) {
+		t.Error("no snapshot is due though the log is half as large as the last one")
+	}
 }
 
 // TestLogIsShortenedOnce: what is said again until a snapshot has begun asks for

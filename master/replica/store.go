@@ -236,6 +236,19 @@ func (t *tables) remove(low, high uint64) error {
 	return nil
 }
 
+// newest returns how many of the last entries are within that.
+func (s *store) newest(most trail) (n uint64, err error) {
+	err = s.view(logBucket, func(b *bbolt.Bucket) error {
+		c, left := b.Cursor(), most.bytes
+		for key, sealed := c.Last(); key != nil && n < most.entries && len(sealed) <= left; key, sealed = c.Prev() {
+			left -= len(sealed)
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
 // IsMonotonic implements [raft.MonotonicLogStore]: an installed snapshot ends
 // the log before it, so that the log never has a gap.
 func (*store) IsMonotonic() bool { return true }

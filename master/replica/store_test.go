@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/raft"
 	"go.etcd.io/bbolt"
+
+	"github.com/ringmaster-project/ringmaster/offers/pages"
 )
 
 // logged returns a disk whose log holds so many entries of a few tasks each.
@@ -46,6 +48,7 @@ func TestCutLeavesRoom(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			d := logged(t, 3*slice)
+			d.keeps = trail{}
 			before := d.about.writes
 			if err := d.DeleteRange(c.min, c.max); err != nil {
 				t.Fatal(err)
@@ -66,6 +69,36 @@ func TestCutLeavesRoom(t *testing.T) {
 	}
 }
 
+// TestCutLeavesATrail: a follower that is a little behind needs no snapshot, and
+// what is kept for it is bounded in number and in bytes.
+func TestCutLeavesATrail(t *testing.T) {
+	const all = 100
+	entry := len(pages.Seal(logBucket, numbered(1), encodeLog(&raft.Log{Data: make([]byte, 700)})))
+	for _, c := range []struct {
+		what  string
+		keeps trail
+		high  uint64
+		first uint64 // that is left
+	}{
+		{"so many entries", trail{10, all * entry}, all - 1, all - 9},
+		{"so many bytes", trail{all, 7*entry + 1}, all - 1, all - 6},
+		{"the one that is asked for at least", trail{all, entry - 1}, all - 1, all},
+		{"nothing goes", trail{all, all * entry}, all - 1, 1},
+		{"the snapshot is older", trail{10, all * entry}, 20, 21},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			d := logged(t, all)
+			d.keeps = c.keeps
+			if err := d.DeleteRange(1, c.high); err != nil {
+				t.Fatal(err)
+			}
+			if d.about.first != c.first || d.about.last != all {
+				t.Errorf("the log goes from %d to %d and not from %d to %d", d.about.first, d.about.last, c.first, all)
+			}
+		})
+	}
+}
+
 // BenchmarkCut cuts 9,000 of 14,000 entries off, and tells what the one that
 // waited longest waited for, of those that were written meanwhile.
 func BenchmarkCut(b *testing.B) {
@@ -73,6 +106,7 @@ func BenchmarkCut(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		d := logged(b, 14_000)
+		d.keeps = trail{}
 		b.StartTimer()
 		done := make(chan error, 1)
 		go func() { done <- d.DeleteRange(1, 9_000) }()
