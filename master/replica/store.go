@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -212,7 +213,7 @@ func (s *store) StoreLogs(list []*raft.Log) error {
 		}
 		for _, l := range list {
 			key := numbered(l.Index)
-			if err := t.log.Put(key, pages.Seal(logBucket, key, encodeLog(l))); err != nil {
+			if err := t.log.Put(key, pages.SealBehind(logBucket, key, encodeLog(make([]byte, pages.SealSize), l))); err != nil {
 				return err
 			}
 		}
@@ -295,8 +296,9 @@ func (s *store) Close() error { return errors.Join(s.db.Close(), s.witness.Close
 
 const logHead = 8 + 1 + 8 + 4
 
-func encodeLog(l *raft.Log) []byte {
-	out := make([]byte, 0, logHead+len(l.Extensions)+len(l.Data))
+// encodeLog appends an entry.
+func encodeLog(out []byte, l *raft.Log) []byte {
+	out = slices.Grow(out, logHead+len(l.Extensions)+len(l.Data))
 	out = binary.BigEndian.AppendUint64(out, l.Term)
 	out = append(out, byte(l.Type))
 	var at int64

@@ -73,7 +73,7 @@ func TestCutLeavesRoom(t *testing.T) {
 // what is kept for it is bounded in number and in bytes.
 func TestCutLeavesATrail(t *testing.T) {
 	const all = 100
-	entry := len(pages.Seal(logBucket, numbered(1), encodeLog(&raft.Log{Data: make([]byte, 700)})))
+	entry := len(pages.Seal(logBucket, numbered(1), encodeLog(nil, &raft.Log{Data: make([]byte, 700)})))
 	for _, c := range []struct {
 		what  string
 		keeps trail

@@ -64,12 +64,18 @@ type compactWriter struct {
 	like *offers.Task // of the launch before
 }
 
-// compactSize is about what a command takes.
+// compactSize is about what a command takes, but for a value that is stored.
 const compactSize = 128
 
 // appendCommands appends the commands of a batch in compact form.
 func appendCommands(out []byte, batch []Command) ([]byte, error) {
-	w := compactWriter{out: binary.AppendUvarint(slices.Grow(out, compactSize*(1+len(batch))), uint64(len(batch)))}
+	room := compactSize * (1 + len(batch))
+	for i := range batch {
+		if put := batch[i].Put; put != nil {
+			room += len(put.Value)
+		}
+	}
+	w := compactWriter{out: binary.AppendUvarint(slices.Grow(out, room), uint64(len(batch)))}
 	for i := range batch {
 		if err := w.command(inCalendar(batch[i])); err != nil {
 			return nil, err

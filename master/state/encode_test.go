@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,25 @@ func TestEncodeRefuses(t *testing.T) {
 		if _, err := Encode(batch); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("got %v, want %q", err, what)
 		}
+	}
+}
+
+// A value of a megabyte is on its way to the disk in as few copies as there can be:
+// the command's own in CBOR, and the entry.
+func TestLargeValuesAreCopiedTwice(t *testing.T) {
+	const size = 8 << 20
+	batch := make([]Command, 8)
+	for i := range batch {
+		batch[i] = Command{Put: &Put{Framework: "f00001-c0de", Key: "k", Value: make([]byte, size/len(batch))}}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := Encode(batch); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 3*size {
+		t.Errorf("%d MiB of values took %d MiB to encode", size>>20, n>>20)
 	}
 }
 

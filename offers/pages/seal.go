@@ -11,21 +11,28 @@ var ErrDamaged = errors.New("the record is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-const sealSize = 4
+// SealSize is what a seal takes, in bytes.
+const SealSize = 4
 
 // Seal puts a checksum over bucket, key and value before the value: bbolt
 // returns flipped bits as if nothing were wrong.
 func Seal(bucket string, key, value []byte) []byte {
-	out := binary.BigEndian.AppendUint32(make([]byte, 0, len(value)+sealSize), sum(bucket, key, value))
-	return append(out, value...)
+	return SealBehind(bucket, key, append(make([]byte, SealSize, SealSize+len(value)), value...))
+}
+
+// SealBehind is Seal for a large value that is not to be copied: room is SealSize
+// bytes, which it fills, and the value.
+func SealBehind(bucket string, key, room []byte) []byte {
+	binary.BigEndian.PutUint32(room, sum(bucket, key, room[SealSize:]))
+	return room
 }
 
 // Unseal checks and removes the checksum. What it returns is a part of sealed.
 func Unseal(bucket string, key, sealed []byte) ([]byte, error) {
-	if len(sealed) < sealSize || binary.BigEndian.Uint32(sealed) != sum(bucket, key, sealed[sealSize:]) {
+	if len(sealed) < SealSize || binary.BigEndian.Uint32(sealed) != sum(bucket, key, sealed[SealSize:]) {
 		return nil, ErrDamaged
 	}
-	return sealed[sealSize:], nil
+	return sealed[SealSize:], nil
 }
 
 func sum(bucket string, key, value []byte) uint32 {

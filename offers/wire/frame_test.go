@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,4 +81,56 @@ func TestHalfOfALargeFrameTakesAPlace(t *testing.T) {
 			t.Errorf("%d have a place after the end", len(places))
 		}
 	})
+}
+
+// TestLargeFramesComeAsTheyWere: also those that end where a chunk does, or come in
+// pieces.
+func TestLargeFramesComeAsTheyWere(t *testing.T) {
+	const chunkSize = len(chunk{}.bytes)
+	c, ws := inMemory(t, Options{})
+	go read(ws)
+	for _, size := range []int{corked, corked + 1, corked + 2, corked + chunkSize, corked + 1 + chunkSize, corked + 2 + chunkSize, 300_000} {
+		sent := make([]byte, size)
+		for i := range sent {
+			sent[i] = 'a' + byte(i%23)
+		}
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			w, err := ws.NextWriter(websocket.TextMessage)
+			for rest := sent; err == nil && len(rest) > 0; {
+				piece := rest[:min(len(rest), 50_000)]
+				rest = rest[len(piece):]
+				_, err = w.Write(piece)
+			}
+			_ = w.Close()
+		}()
+		if got, err := c.Receive(); err != nil || !bytes.Equal(got, sent) {
+			t.Errorf("of %d bytes %d came, with %v", size, len(got), err)
+		}
+		<-written
+	}
+	c.Close("done")
+	ws.Close()
+}
+
+// TestLargeFramesTakeTheirSize: what a large frame is read into is used again, so
+// that those who send many of them leave little behind.
+func TestLargeFramesTakeTheirSize(t *testing.T) {
+	c, ws := inMemory(t, Options{})
+	go read(ws)
+	const size = 2 << 20
+	sent := []byte(strings.Repeat("x", size))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	go func() { _ = ws.WriteMessage(websocket.TextMessage, sent) }()
+	if got, err := c.Receive(); err != nil || len(got) != len(sent) || cap(got) != len(got) {
+		t.Fatalf("%d bytes came in %d, with %v", len(got), cap(got), err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 3*size {
+		t.Errorf("a message of %d MiB took %d", size>>20, n>>20)
+	}
+	c.Close("done")
+	ws.Close()
 }
