@@ -24,11 +24,14 @@ type outcome struct {
 	done    int // steps that were acted on
 }
 
-// What one Raft entry holds at most. It is well below what state.Encode takes,
-// since a command is larger encoded than its Weight says.
+// What one Raft entry holds at most, but for a single command that is larger: as
+// many of the commonest ones as are worth it, and not much more than those weigh. The
+// entries under way are in memory a dozen times over, as commands, in JSON, encoded,
+// and in the pages of the log, and with them those of the log's last page, which is
+// written anew with each.
 const (
 	entryCommands = 8192
-	entryWeight   = 16 << 20
+	entryWeight   = 4 << 20
 )
 
 // depth is how many entries are under way at the same time: one is written to
