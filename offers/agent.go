@@ -52,7 +52,7 @@ func (a *Agent) Policy(class string) Policy {
 // Validate refuses names that are not printable or too long and impossible
 // inventories.
 func (a *Agent) Validate() error {
-	for field, text := range map[string]string{"name": a.Name, "host": a.Host, "address": a.Address, "version": a.Version} {
+	for field, text := range map[string]string{"name": a.Name, "host": a.Host, "address": a.Address, "version": a.Version, "boot_id": a.BootID} {
 		if len(text) > 256 || !Printable(text) {
 			return fmt.Errorf("agent %s is longer than 256 bytes or not printable", field)
 		}
@@ -68,7 +68,13 @@ func (a *Agent) Validate() error {
 			return fmt.Errorf("agent attribute %q: name and value are printable and at most 256 bytes", clip(k))
 		}
 	}
-	for _, p := range a.Policies {
+	if len(a.Policies) > maxClasses {
+		return fmt.Errorf("agent has device policies for %d classes; at most %d", len(a.Policies), maxClasses)
+	}
+	for class, p := range a.Policies {
+		if len(class) > 64 {
+			return fmt.Errorf("device_policy: the class %q is longer than 64 bytes", clip(class))
+		}
 		if err := p.Validate(); err != nil {
 			return err
 		}

@@ -11,6 +11,9 @@ const FullShare = 1000
 // MaxDevices bounds the devices of one class on one agent.
 const MaxDevices = 1024
 
+// maxClasses bounds the device classes of one agent.
+const maxClasses = 256
+
 // DeviceAsk is a wish for devices of one class. Memory and Share both zero
 // mean Count whole devices; otherwise a slice of Memory bytes (or, with Share
 // alone, that part of the device's memory) on each of Count devices.

@@ -46,6 +46,9 @@ func (v Inventory) Validate() error {
 			return fmt.Errorf("%s: %d is out of range", Scalar(k), n)
 		}
 	}
+	if len(v.Classes) > maxClasses {
+		return fmt.Errorf("%d device classes; at most %d", len(v.Classes), maxClasses)
+	}
 	for i, c := range v.Classes {
 		if err := validClass(c.Name); err != nil {
 			return err

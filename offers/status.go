@@ -2,6 +2,7 @@ package offers
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -142,6 +143,47 @@ func (s *Status) Why() string {
 		return fmt.Sprintf("exit code %d", *s.ExitCode)
 	}
 	return s.Reason
+}
+
+// What a status may say, in bytes; see [Status.Cut].
+const (
+	MaxStatusMessage = 4 << 10
+	MaxStatusWord    = 256  // its reason, signal and address
+	MaxUpdateID      = 256  // which can't be cut
+	maxStatusDevices = 4096 // of all classes together
+)
+
+// Cut brings what an agent says within those bounds: an ellipsis stands where a
+// text was cut off, and a list of devices that is too long is left out. For no text
+// is a status refused, since the end of its task would never be known.
+func (s *Status) Cut() {
+	message, reason, signal, address := s.Message, s.Reason, s.Signal, s.Address
+	cut(&s.Message, MaxStatusMessage)
+	cut(&s.Reason, MaxStatusWord)
+	cut(&s.Signal, MaxStatusWord)
+	cut(&s.Address, MaxStatusWord)
+	devices := 0
+	for _, grants := range s.Devices {
+		devices += 1 + len(grants)
+		for i := range grants {
+			devices += len(grants[i].ID) / MaxStatusWord
+		}
+	}
+	if devices > maxStatusDevices {
+		s.Devices = nil
+	}
+	if len(s.Message) < len(message) || len(s.Reason) < len(reason) || len(s.Signal) < len(signal) || len(s.Address) < len(address) {
+		// They may share the memory of what was cut off.
+		s.Task, s.UpdateID = TaskID(strings.Clone(string(s.Task))), UpdateID(strings.Clone(string(s.UpdateID)))
+	}
+}
+
+// cut leaves no more than that many bytes of a text, in memory of its own.
+func cut(text *string, most int) {
+	const mark = "…"
+	if len(*text) > most {
+		*text = strings.ToValidUTF8((*text)[:most-len(mark)], "") + mark
+	}
 }
 
 // Validate refuses reports without a task or of an unknown state.

@@ -3,7 +3,10 @@ package offers_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 )
@@ -62,5 +65,37 @@ func TestError(t *testing.T) {
 	var e *offers.Error
 	if !errors.As(err, &e) || e.Code != offers.OfferGone {
 		t.Error("the code is lost on the way")
+	}
+}
+
+func TestStatusCut(t *testing.T) {
+	exit := 1
+	s := offers.Status{Task: "t", State: offers.Failed, UpdateID: "u", Reason: "image", Message: "no such image: é", ExitCode: &exit, Signal: "SIGKILL", Address: "h",
+		Devices: map[string][]offers.Grant{"gpu": make([]offers.Grant, offers.MaxDevices)}}
+	kept := s
+	if kept.Cut(); !reflect.DeepEqual(kept, s) {
+		t.Errorf("%+v became %+v", s, kept)
+	}
+	long := strings.Repeat("é", 4<<20)
+	s.Reason, s.Message, s.Signal, s.Address = long, long, long[1:], long
+	s.Devices = map[string][]offers.Grant{"gpu": make([]offers.Grant, 1<<20)}
+	s.Cut()
+	for what, c := range map[string]struct {
+		text string
+		most int
+	}{
+		"message": {s.Message, offers.MaxStatusMessage}, "reason": {s.Reason, offers.MaxStatusWord},
+		"signal": {s.Signal, offers.MaxStatusWord}, "address": {s.Address, offers.MaxStatusWord},
+	} {
+		if n := len(c.text); n > c.most || n < c.most-4 || !strings.HasSuffix(c.text, "é…") || !utf8.ValidString(c.text) {
+			t.Errorf("the %s has %d bytes of at most %d and ends with %q", what, n, c.most, c.text[max(n-8, 0):])
+		}
+	}
+	if s.Devices != nil || s.Task != "t" || s.State != offers.Failed || s.UpdateID != "u" || s.ExitCode != &exit {
+		t.Errorf("what is not too long: %+v", s)
+	}
+	s.Devices = map[string][]offers.Grant{"gpu": {{ID: long}}}
+	if s.Cut(); s.Devices != nil {
+		t.Error("a device whose id is 8 MiB long is kept")
 	}
 }

@@ -99,7 +99,7 @@ func (d *deriving) command(c *state.Command, r *state.Result) {
 func (d *deriving) ended(tasks []*state.Task) {
 	for _, t := range tasks {
 		e := ofTask(TaskEnded, t)
-		e.Time, e.State, e.Reason, e.Message = t.End.Time, string(t.End.State), t.End.Reason, clip(t.End.Message)
+		e.Time, e.State, e.Reason, e.Message = t.End.Time, string(t.End.State), t.End.Reason, Clip(t.End.Message)
 		e.ExitCode, e.Signal, e.Devices = t.End.ExitCode, t.End.Signal, t.Holding.Devices.Map()
 		d.add(e)
 	}
@@ -149,7 +149,8 @@ func (d *deriving) frameworkBefore(id offers.FrameworkID) *state.Framework {
 	return d.before.Framework(id)
 }
 
-func clip(text string) string {
+// Clip returns what an event has of a message.
+func Clip(text string) string {
 	if len(text) > maxText {
 		return strings.ToValidUTF8(text[:maxText], "") + "…"
 	}

@@ -51,6 +51,9 @@ func (c *Core) HandleAgent(s *Agent, msg wire.Message, request string) {
 	}
 }
 
+// maxToken bounds those of a checkpoint, in bytes.
+const maxToken = 256
+
 // register enters the agent.
 func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 	if s.asked {
@@ -64,6 +67,10 @@ func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
 	}
 	if err := m.Agent.Validate(); err != nil {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "register: %s", err), request)
+		return
+	}
+	if len(m.Have) > maxToken || len(m.Next) > maxToken {
+		refuse(s.peer, offers.Errorf(offers.BadMessage, "register: have or next is longer than %d bytes", maxToken), request)
 		return
 	}
 	if err := cmp.Or(c.nameFree(&m.Agent), c.idFree(m)); err != nil {

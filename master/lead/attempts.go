@@ -1,6 +1,10 @@
 package lead
 
-import "github.com/ringmaster-project/ringmaster/offers/wire"
+import (
+	"strings"
+
+	"github.com/ringmaster-project/ringmaster/offers/wire"
+)
 
 // maxClients bounds what is remembered of clients. Past it all is forgotten: a
 // register that is late just then takes over, as it would from a client that
@@ -24,6 +28,6 @@ func (c *Core) superseded(a *wire.Attempt) bool {
 	if len(c.attempts) >= maxClients {
 		clear(c.attempts)
 	}
-	c.attempts[a.Client] = a.Number
+	c.attempts[strings.Clone(a.Client)] = a.Number // what came with it need not stay for it
 	return false
 }

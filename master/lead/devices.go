@@ -3,6 +3,7 @@ package lead
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/master/match"
@@ -65,7 +66,7 @@ func (c *Core) closed(a *state.Agent, why string) {
 	if why != "" && !showable(why) {
 		why = unsaid
 	}
-	if !c.match.AgentClosed(a.ID, why) {
+	if !c.match.AgentClosed(a.ID, strings.Clone(why)) { // the message need not stay for it
 		return
 	}
 	e := events.Event{Type: events.AgentClosed, Time: c.wall(), Agent: a.ID, Name: a.Name, Message: why}
@@ -97,7 +98,7 @@ func told(unwell map[int]string, devices int) map[int]string {
 		if out == nil {
 			out = map[int]string{}
 		}
-		out[i] = why
+		out[i] = strings.Clone(why)
 	}
 	return out
 }

@@ -57,19 +57,10 @@ func (s *Framework) Prepare(msg wire.Message, request string) Work {
 
 func (s *Framework) prepareRegister(m *wire.Register, request string) Work {
 	in := m.Framework
-	err := printableName("framework.name", in.Name)
-	if err == nil && in.User != "" { // which goes along with each of its tasks
-		err = printableName("framework.user", in.User)
-	}
 	if in.Role == "" {
 		in.Role = DefaultRole
 	}
-	if rerr := in.Role.Validate(); err == nil && rerr != nil {
-		err = offers.Errorf(offers.BadMessage, "framework.role: %s", rerr)
-	}
-	if err == nil && len(in.Labels)+len(in.Capabilities) > 256 {
-		err = offers.Errorf(offers.BadMessage, "framework: more than 256 labels and capabilities")
-	}
+	err := validFramework(&in)
 	return func(c *Core) {
 		if err != nil {
 			refuse(s.peer, err, request)
@@ -80,6 +71,41 @@ func (s *Framework) prepareRegister(m *wire.Register, request string) Work {
 		named.Framework = in
 		s.register(c, &named, request)
 	}
+}
+
+// What a framework may say about itself, which is kept until long after its end.
+const (
+	maxLabels = 256  // labels and capabilities
+	maxWord   = 256  // bytes of a capability, and the name of a label
+	maxLabel  = 1024 // bytes of its value
+)
+
+func validFramework(in *wire.FrameworkInfo) error {
+	if err := printableName("framework.name", in.Name); err != nil {
+		return err
+	}
+	if err := in.Role.Validate(); err != nil {
+		return offers.Errorf(offers.BadMessage, "framework.role: %s", err)
+	}
+	if in.User != "" { // which goes along with each of its tasks
+		if err := printableName("framework.user", in.User); err != nil {
+			return err
+		}
+	}
+	if len(in.Labels)+len(in.Capabilities) > maxLabels {
+		return offers.Errorf(offers.BadMessage, "framework: more than %d labels and capabilities", maxLabels)
+	}
+	for _, c := range in.Capabilities {
+		if len(c) > maxWord {
+			return offers.Errorf(offers.BadMessage, "framework.capabilities: %.40q... is longer than %d bytes", c, maxWord)
+		}
+	}
+	for name, value := range in.Labels {
+		if len(name) > maxWord || len(value) > maxLabel {
+			return offers.Errorf(offers.BadMessage, "framework.labels: the name of %.40q is longer than %d bytes or its value than %d", name, maxWord, maxLabel)
+		}
+	}
+	return nil
 }
 
 // DefaultRole is the role of frameworks that name none.
@@ -162,6 +188,9 @@ func readTask(raw json.RawMessage) match.Draft {
 	t, err := wire.ReadTask(raw)
 	if err == nil {
 		err = t.Validate()
+	}
+	if err == nil && len(raw) > wire.MaxTask {
+		err = fmt.Errorf("task %s: it has %d bytes as it is written; at most %d, and artifacts bring what is larger", t.ID, len(raw), wire.MaxTask)
 	}
 	if err == nil {
 		return match.Draft{Task: t}

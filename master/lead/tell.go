@@ -18,7 +18,7 @@ func (c *Core) tellUpdate(ref offers.TaskRef, s *offers.Status) {
 	}
 	e := events.Event{
 		Type: events.TaskUpdated, Time: s.Time, Framework: ref.Framework, Task: ref.Task, Agent: s.Agent,
-		State: string(s.State), Reason: s.Reason, Message: s.Message, Healthy: s.Healthy,
+		State: string(s.State), Reason: s.Reason, Message: events.Clip(s.Message), Healthy: s.Healthy,
 	}
 	if t != nil {
 		e.Role = t.Role

@@ -8,8 +8,8 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-// reports handles the statuses of one message. Those that can't be are refused
-// together, since there may be thousands of them.
+// reports handles the statuses of one message, what they say cut to what is kept.
+// Those that can't be are refused together, since there may be thousands of them.
 func (s *Agent) reports(c *Core, statuses []wire.TaskStatus) error {
 	switch n := len(statuses); {
 	case s.id == "":
@@ -20,7 +20,8 @@ func (s *Agent) reports(c *Core, statuses []wire.TaskStatus) error {
 	bad, first := 0, offers.TaskID("")
 	for i := range statuses {
 		in := &statuses[i]
-		if in.UpdateID != "" && in.Validate() == nil {
+		if in.UpdateID != "" && len(in.UpdateID) <= offers.MaxUpdateID && in.Validate() == nil {
+			in.Cut()
 			c.reported(s, in)
 			continue
 		}
@@ -32,9 +33,9 @@ func (s *Agent) reports(c *Core, statuses []wire.TaskStatus) error {
 	case 0:
 		return nil
 	case 1:
-		return offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id or an unknown state", first)
+		return offers.Errorf(offers.BadMessage, "status of task %.128s has no update_id, a longer one than %d bytes or an unknown state", first, offers.MaxUpdateID)
 	}
-	return offers.Errorf(offers.BadMessage, "%d statuses have no update_id or an unknown state; the first is of task %.128s", bad, first)
+	return offers.Errorf(offers.BadMessage, "%d statuses have no update_id, a longer one than %d bytes or an unknown state; the first is of task %.128s", bad, offers.MaxUpdateID, first)
 }
 
 // reported handles one status from an agent. An end is made durable before

@@ -249,8 +249,8 @@ func TestEndsOutliveTheLeader(t *testing.T) {
 func TestBadStatusesAreRefusedTogether(t *testing.T) {
 	for bad, want := range map[int]string{
 		0:                    "",
-		1:                    "status of task bad-0 has no update_id or an unknown state",
-		5000:                 "5000 statuses have no update_id or an unknown state; the first is of task bad-0",
+		1:                    "status of task bad-0 has no update_id, a longer one than 256 bytes or an unknown state",
+		5000:                 "5000 statuses have no update_id, a longer one than 256 bytes or an unknown state; the first is of task bad-0",
 		wire.MaxStatuses + 1: "10002 statuses; a message has at most 10000",
 	} {
 		l := newScene(t)

@@ -160,35 +160,6 @@ type Result struct {
 	Killed []*Task
 }
 
-// Weight estimates the bytes of what callers can make large in a command (a
-// task's command line, environment and labels, a stored value), so that
-// batches can be cut before they are encoded.
-func (c *Command) Weight() int {
-	const least = 256
-	switch {
-	case c.Put != nil:
-		return least + len(c.Put.Value)
-	case c.Launch != nil:
-		n := least
-		spec := &c.Launch.Task.Spec
-		for k, v := range spec.Labels {
-			n += len(k) + len(v)
-		}
-		if run := spec.Command; run != nil {
-			n += len(run.Shell)
-			for _, arg := range run.Argv {
-				n += len(arg) + 8
-			}
-			for k, v := range run.Env {
-				n += len(k) + len(v) + 8
-			}
-		}
-		return n
-	default:
-		return least
-	}
-}
-
 // given counts the fields that are set.
 func (c *Command) given() int {
 	n := 0

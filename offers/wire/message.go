@@ -27,6 +27,7 @@ const LeaderPath = "/v1/leader"
 const (
 	MaxMessage    = 4 << 20 // bytes of one message
 	MaxStateValue = 1 << 20 // bytes of one stored value
+	MaxTask       = 1 << 18 // bytes of one task as it is written
 	MaxDemands    = 10_000  // of one framework
 	MaxTasks      = 10_000  // of one accept
 	MaxStatuses   = 10_000  // of one message
