@@ -35,7 +35,7 @@ func (a *Agent) listen() error {
 // serve serves until the returned server is closed.
 func (a *Agent) serve() *http.Server {
 	server := &http.Server{
-		Handler: a.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: door.Patient(a.handler()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: a.log.StandardLogger(nil),
 	}
 	a.work.Go(func() {

@@ -13,6 +13,7 @@ import (
 
 	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
 )
 
 // statusError is an error whose status does not follow from its code.
@@ -62,8 +63,11 @@ func fail(w http.ResponseWriter, err error) {
 		_ = errors.As(err, &known)
 	}
 	status := statusOf(known.Code)
-	if errors.As(err, &chosen) {
+	switch {
+	case errors.As(err, &chosen):
 		status = chosen.status
+	case errors.Is(err, door.ErrStill):
+		status = http.StatusRequestTimeout
 	}
 	switch status {
 	case http.StatusServiceUnavailable:

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/ringmaster-project/ringmaster/master/replica"
+	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
@@ -95,7 +96,7 @@ func (m *Master) Run(ctx context.Context) error {
 	arrivals := newArrivals(m.listener)
 	server := &http.Server{
 		ConnState: arrivals.arrived,
-		Handler:   m.api, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+		Handler:   door.Patient(m.api), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		ErrorLog:    m.logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 		BaseContext: func(net.Listener) context.Context { return requests },
 	}

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
@@ -128,6 +130,10 @@ func (a *api) proxy(at *url.URL, whose, via string) http.Handler {
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			if errors.Is(err, door.ErrStill) { // it had to wait for the client
+				fail(w, err)
+				return
+			}
 			a.logger.Debug("a door does not answer", "whose", whose, "error", err)
 			fail(w, &statusError{http.StatusBadGateway, offers.Errorf(offers.Unavailable, "%s does not answer at %s: ask again", whose, at.Host)})
 		},

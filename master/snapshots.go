@@ -8,6 +8,7 @@ import (
 	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
 )
 
 // maxSnapshot bounds the snapshot that a request may bring.
@@ -56,10 +57,11 @@ func (a *api) restoreSnapshot(w http.ResponseWriter, r *http.Request) error {
 	return write(w, shown.Restored{ClusterID: s.ClusterID(), Agents: n.Agents, Frameworks: n.Frameworks, Tasks: n.Live, Term: a.replica.Term()})
 }
 
-// unreadable says what is wrong with a snapshot, unless it is only too large.
+// unreadable says what is wrong with a snapshot, unless it is only too large or
+// did not come.
 func unreadable(err error) error {
 	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if errors.As(err, &tooLarge) || errors.Is(err, door.ErrStill) {
 		return err
 	}
 	return offers.Errorf(offers.BadMessage, "nothing was restored: %s", err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers"
+	"github.com/ringmaster-project/ringmaster/offers/door"
 )
 
 // Daemon is one instance of the jobs framework.
@@ -59,7 +60,7 @@ const pause = 300 * time.Millisecond
 // Run works or stands by until ctx ends. It returns an error only where no
 // other try can help.
 func (d *Daemon) Run(ctx context.Context) error {
-	server := &http.Server{Handler: d.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: d.config.Logger.StandardLogger(nil)}
+	server := &http.Server{Handler: door.Patient(d.handler()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: d.config.Logger.StandardLogger(nil)}
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		if err := server.Serve(d.listener); !errors.Is(err, http.ErrServerClosed) {
