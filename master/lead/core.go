@@ -25,6 +25,7 @@ type Config struct {
 	AgentTimeout time.Duration // silence after which an agent is unreachable
 	RemovalEvery time.Duration // how often one agent may be given up at most
 	RemovalBurst int           // how many at once
+	Stored       int           // bytes that all frameworks may store together; 0 means 1 GiB
 
 	// Root begins a trace, see [offers.Tracer]; nil: nothing is traced.
 	Root func() offers.Traceparent
@@ -93,6 +94,7 @@ type Core struct {
 // now; agents are given the agent timeout to show up.
 func New(config Config, s *state.State, now time.Time) *Core {
 	config.Match.Again = config.Again
+	config.Stored = cmp.Or(config.Stored, 1<<30)
 	name := strconv.FormatUint(config.Master.Term, 10)
 	if config.Again > 0 {
 		name += "+" + strconv.FormatUint(config.Again, 10)

@@ -45,11 +45,26 @@ func (s *Framework) prepareStore(m *wire.StateRequest, request string) Work {
 			}
 			s.peer.Send(answer, request)
 		case "put":
+			if err := s.storable(c, m); err != nil {
+				refuse(s.peer, err, request)
+				return
+			}
 			c.Commit(state.Command{Put: &state.Put{Framework: s.id, Key: m.Key, Value: m.Value, Version: m.Version}}, s.answerStore(answer, request))
 		case "delete":
 			c.Commit(state.Command{Delete: &state.Delete{Framework: s.id, Key: m.Key, Version: m.Version}}, s.answerStore(answer, request))
 		}
 	}
+}
+
+// storable refuses to store more where all frameworks together have so much that a
+// master would run short of memory. What is under way is not counted. It is the
+// leader's to refuse, not the state's: masters of another version would store it.
+func (s *Framework) storable(c *Core, m *wire.StateRequest) error {
+	more := len(m.Value) - len(c.state().Entry(s.id, m.Key).Value)
+	if now := c.state().Stored(); more > 0 && now+more > c.config.Stored {
+		return offers.Errorf(offers.TooLarge, "state: all frameworks together store %d bytes; at most %d, and a framework that ends makes room", now, c.config.Stored)
+	}
+	return nil
 }
 
 func (s *Framework) answerStore(answer *wire.StateAnswer, request string) func(state.Result) {

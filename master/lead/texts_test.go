@@ -124,3 +124,36 @@ func TestLargeTasksAreRejected(t *testing.T) {
 		t.Error("the large task was not launched, or the larger one was")
 	}
 }
+
+// However many frameworks there are, what they store together is bounded.
+func TestAllStoresAreBoundedTogether(t *testing.T) {
+	l := newScene(t)
+	l.config.Stored = 3000
+	l.succeed()
+	first, second := l.author(""), l.author("")
+	put := func(a *author, key string, size int) *wire.ErrorMessage {
+		t.Helper()
+		a.got = nil
+		a.say(&wire.StateRequest{Op: "put", Key: key, Value: json.RawMessage(strings.Repeat("1", size))})
+		if e := heard[*wire.ErrorMessage](a.listener); len(e) > 0 {
+			return e[0]
+		}
+		return nil
+	}
+	if e := put(first, "k", 2000); e != nil {
+		t.Fatal(e)
+	}
+	if e := put(second, "k", 1000); e == nil || e.Code != offers.TooLarge || !strings.Contains(e.Message, "all frameworks together store 2001 bytes; at most 3000") {
+		t.Errorf("the second, for whom there is no room, hears %+v", e)
+	}
+	if e := put(second, "k", 999); e != nil {
+		t.Error("where there is room:", e)
+	}
+	if e := put(first, "k", 1999); e != nil {
+		t.Error("what takes less than before:", e)
+	}
+	first.say(&wire.Teardown{})
+	if e := put(second, "other", 1000); e != nil || l.state.Stored() != 2005 {
+		t.Errorf("when the first has ended: %v, with %d bytes stored", e, l.state.Stored())
+	}
+}

@@ -32,6 +32,7 @@ type tx struct {
 	gone       past[offers.AgentID]
 	roles      *iradix.Txn[*offers.RoleSettings]
 	stores     *iradix.Txn[*store]
+	stored     int
 	frameworks *iradix.Txn[*Framework]
 	removed    past[offers.FrameworkID]
 	busy       *iradix.Txn[int]
@@ -47,7 +48,7 @@ func begin(s *State) *tx {
 	return &tx{
 		cluster: s.cluster, counters: s.counters,
 		agents: s.agents.Txn(), named: s.named.Txn(), gone: recall(s.gone),
-		roles: s.roles.Txn(), stores: s.stores.Txn(),
+		roles: s.roles.Txn(), stores: s.stores.Txn(), stored: s.stored,
 		frameworks: s.frameworks.Txn(), removed: recall(s.removed), busy: s.busy.Txn(),
 		tasks: s.tasks.Txn(), living: s.living.Txn(), unacked: s.unacked.Txn(), history: recall(s.history),
 	}
@@ -57,7 +58,7 @@ func (tx *tx) commit() *State {
 	return &State{
 		cluster: tx.cluster, counters: tx.counters,
 		agents: tx.agents.Commit(), named: tx.named.Commit(), gone: tx.gone.txn.Commit(),
-		roles: tx.roles.Commit(), stores: tx.stores.Commit(),
+		roles: tx.roles.Commit(), stores: tx.stores.Commit(), stored: tx.stored,
 		frameworks: tx.frameworks.Commit(), removed: tx.removed.txn.Commit(), busy: tx.busy.Commit(),
 		tasks: tx.tasks.Commit(), living: tx.living.Commit(), unacked: tx.unacked.Commit(), history: tx.history.txn.Commit(),
 	}

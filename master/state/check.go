@@ -149,6 +149,7 @@ func (c *checker) checkFrameworks() {
 }
 
 func (c *checker) checkStores() {
+	all := 0
 	for key, st := range entries(c.stores) {
 		f := c.Framework(offers.FrameworkID(key))
 		c.require(f != nil && !f.Removed, "framework %q has a store and is not there", key)
@@ -159,7 +160,9 @@ func (c *checker) checkStores() {
 			c.require(e.Version > 0 && name != "" && len(name) <= MaxKeyLength, "key %.60q of framework %s is not valid", name, key)
 		}
 		c.require(bytes == st.bytes, "the store of framework %q has %d bytes, %d are counted", key, bytes, st.bytes)
+		all += bytes
 	}
+	c.require(all == c.stored, "the stores have %d bytes together, %d are counted", all, c.stored)
 }
 
 // entries yields a tree with its keys as texts.

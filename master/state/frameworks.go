@@ -73,6 +73,7 @@ func (tx *tx) removeFramework(c *RemoveFramework) Result {
 	}
 	f := *old
 	f.Removed, f.Deadline = true, time.Time{}
+	tx.stored -= tx.storeOf(c.ID).bytes
 	tx.stores.Delete([]byte(c.ID))
 	var ordered []*Task
 	for _, t := range collect(tx.tasks, c.ID) {

@@ -237,6 +237,7 @@ func (tx *tx) restoreEntry(e entryRecord) error {
 		return errTwice
 	}
 	tx.stores.Insert([]byte(e.Framework), st.with(e.Key, Entry{}, e.Entry))
+	tx.stored += weight(e.Key, e.Entry)
 	return nil
 }
 

@@ -35,6 +35,7 @@ type State struct {
 	gone       *iradix.Tree[offers.AgentID] // gone agents, by Ended
 	roles      *iradix.Tree[*offers.RoleSettings]
 	stores     *iradix.Tree[*store]             // by framework that ever wrote
+	stored     int                              // bytes of all of them
 	frameworks *iradix.Tree[*Framework]         // every framework by id
 	removed    *iradix.Tree[offers.FrameworkID] // removed and without living tasks, by Ended
 	busy       *iradix.Tree[int]                // number of living tasks by framework, never 0

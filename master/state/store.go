@@ -66,6 +66,7 @@ func (tx *tx) put(c *Put) Result {
 		return refuse(offers.TooLarge, "the store of framework %s has %d bytes and would have %d; at most %d, delete some", c.Framework, st.bytes, next.bytes, MaxStoreBytes)
 	}
 	tx.stores.Insert([]byte(c.Framework), next)
+	tx.stored += next.bytes - st.bytes
 	return Result{Value: e.Version}
 }
 
@@ -76,6 +77,7 @@ func (tx *tx) delete(c *Delete) Result {
 	}
 	if old.Version > 0 {
 		tx.stores.Insert([]byte(c.Framework), st.without(c.Key, old))
+		tx.stored -= weight(c.Key, old)
 	}
 	return Result{Value: uint64(0)}
 }
@@ -111,9 +113,12 @@ func (tx *tx) storeOf(id offers.FrameworkID) *store {
 // state for long and don't read that: the values are most of what changes weighs.
 func (s *State) WithoutStores() *State {
 	bare := *s
-	bare.stores = iradix.New[*store]()
+	bare.stores, bare.stored = iradix.New[*store](), 0
 	return &bare
 }
+
+// Stored returns the bytes of all keys and values of all frameworks.
+func (s *State) Stored() int { return s.stored }
 
 // Entry returns one value of a framework's store; its Version is 0 when the
 // key is missing.
