@@ -1,8 +1,10 @@
 package offers
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -17,11 +19,11 @@ type Duration time.Duration
 func ParseDuration(text string) (Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		seconds, ferr := strconv.ParseFloat(text, 64)
-		if ferr != nil || math.IsNaN(seconds) || math.Abs(seconds) > maxSeconds {
+		seconds, err := readSeconds(text)
+		if err != nil {
 			return 0, fmt.Errorf("%q is not a duration such as \"5s\" or \"1h30m\"", clip(text))
 		}
-		d = time.Duration(seconds * float64(time.Second))
+		d = time.Duration(min(max(seconds, -1), maxSeconds+1) * float64(time.Second))
 	}
 	if d < 0 {
 		return 0, fmt.Errorf("the duration %q is negative", clip(text))
@@ -31,6 +33,29 @@ func ParseDuration(text string) (Duration, error) {
 	}
 	return Duration(d), nil
 }
+
+// readSeconds reads what the standard library calls no duration: a bare number,
+// and spans that it can't hold, of more than 292 years, which are infinite here.
+func readSeconds(text string) (float64, error) {
+	seconds, err := strconv.ParseFloat(text, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange): // infinite too
+		return seconds, nil
+	case err != nil:
+		if _, err := time.ParseDuration(numbers.ReplaceAllString(text, "1")); err != nil {
+			return 0, err
+		}
+		if strings.HasPrefix(text, "-") {
+			return math.Inf(-1), nil
+		}
+		return math.Inf(1), nil
+	case math.IsNaN(seconds) || math.IsInf(seconds, 0):
+		return 0, strconv.ErrSyntax
+	}
+	return seconds, nil
+}
+
+var numbers = regexp.MustCompile(`[0-9]+`)
 
 // Validate refuses what ParseDuration does.
 func (d Duration) Validate() error {
