@@ -2,6 +2,9 @@ package offers
 
 import (
 	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -11,7 +14,7 @@ type Agent struct {
 	ID         AgentID           `json:"id"`
 	Name       string            `json:"name"`
 	Host       string            `json:"host"`
-	Address    string            `json:"address"`          // host:port of its HTTP door, without a scheme
+	Address    string            `json:"address"`          // host:port of its HTTP door, without a scheme; "" has none
 	Secure     bool              `json:"secure,omitempty"` // its HTTP door speaks TLS
 	Attributes map[string]string `json:"attributes"`
 	Total      Inventory         `json:"total"`
@@ -49,8 +52,9 @@ func (a *Agent) Policy(class string) Policy {
 	return Pack
 }
 
-// Validate refuses names that are not printable or too long and impossible
-// inventories.
+// Validate refuses names that are not printable or too long, an address that is
+// none and impossible inventories. Without an address nobody reaches what its
+// tasks write.
 func (a *Agent) Validate() error {
 	for field, text := range map[string]string{"name": a.Name, "host": a.Host, "address": a.Address, "version": a.Version, "boot_id": a.BootID} {
 		if len(text) > 256 || !Printable(text) {
@@ -59,6 +63,9 @@ func (a *Agent) Validate() error {
 	}
 	if a.Name == "" {
 		return fmt.Errorf("agent name is empty")
+	}
+	if a.Address != "" && !isAddress(a.Address) {
+		return fmt.Errorf("agent address %q is not HOST:PORT, where others reach it", clip(a.Address))
 	}
 	if len(a.Attributes) > 256 {
 		return fmt.Errorf("agent has %d attributes; at most 256", len(a.Attributes))
@@ -83,6 +90,17 @@ func (a *Agent) Validate() error {
 		return fmt.Errorf("total: %w", err)
 	}
 	return nil
+}
+
+// isAddress reports that a text is the host, a name or an IP address, and the
+// port of something that others can connect to.
+func isAddress(text string) bool {
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return at.Port() != 0
+	}
+	host, number, _ := strings.Cut(text, ":")
+	port, err := strconv.ParseUint(number, 10, 16)
+	return err == nil && port != 0 && wordy(host, 253)
 }
 
 // AgentState is where an agent is in its life.
