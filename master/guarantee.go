@@ -10,8 +10,8 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// overGuaranteed says that more is held back for roles than there is, with the
-// guarantee that one is to have now; "" where it is not. It is no error: agents
+// overGuaranteed says that what is held back for roles leaves nobody else any,
+// with the guarantee that one is to have now; "" where it does. It is no error: agents
 // may yet come. It costs O(agents + roles).
 func overGuaranteed(s *state.State, name offers.Role, to offers.QuotaAmounts) string {
 	var have sum
@@ -26,10 +26,10 @@ func overGuaranteed(s *state.State, name offers.Role, to offers.QuotaAmounts) st
 		switch {
 		case own > 0 && total == 0:
 			return fmt.Sprintf("no agent that is there has %s: none of it is held back until one comes", kind)
-		case own > total:
+		case own > 0 && own >= total:
 			return fmt.Sprintf("the guarantee is %s, and all agents together have %s: all of it is held back for %s until more comes",
 				amountOf(kind, own), amountOf(kind, total), name)
-		case own > 0 && all > total:
+		case own > 0 && all >= total:
 			return fmt.Sprintf("with those of other roles the guarantees are %s, and all agents together have %s: nobody else is offered any until more comes",
 				amountOf(kind, all), amountOf(kind, total))
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// TestOverGuaranteed: a guarantee that is larger than the cluster is told, also
+// TestOverGuaranteed: a guarantee that leaves nothing of the cluster is told, also
 // with those of other roles, of which those below another count within it.
 func TestOverGuaranteed(t *testing.T) {
 	s := state.New()
@@ -35,10 +35,12 @@ func TestOverGuaranteed(t *testing.T) {
 		want string
 	}{
 		{"new", nil, ""},
-		{"new", offers.QuotaAmounts{"cpus": 3000, "mem": 2 << 30, "gpu": 16 << 30}, ""},
+		{"new", offers.QuotaAmounts{"cpus": 2999, "mem": 2<<30 - 1, "gpu": 16<<30 - 1}, ""},
+		{"new", offers.QuotaAmounts{"cpus": 3000}, "with those of other roles the guarantees are 8 cpus, and all agents together have 8 cpus: nobody else is offered any until more comes"},
+		{"new", offers.QuotaAmounts{"gpu": 16 << 30}, "the guarantee is 16GiB of gpu, and all agents together have 16GiB of gpu: all of it is held back for new until more comes"},
 		{"new", offers.QuotaAmounts{"cpus": 3100}, "with those of other roles the guarantees are 8.1 cpus, and all agents together have 8 cpus: nobody else is offered any until more comes"},
-		{"eng", offers.QuotaAmounts{"cpus": 6000}, ""},
-		{"eng/ml", offers.QuotaAmounts{"cpus": 4500}, ""},
+		{"eng", offers.QuotaAmounts{"cpus": 5999}, ""},
+		{"eng/ml", offers.QuotaAmounts{"cpus": 4499}, ""},
 		{"eng/ml", offers.QuotaAmounts{"cpus": 4501}, "with those of other roles the guarantees are 8.001 cpus, and all agents together have 8 cpus: nobody else is offered any until more comes"},
 		{"ops", offers.QuotaAmounts{"cpus": 9000}, "the guarantee is 9 cpus, and all agents together have 8 cpus: all of it is held back for ops until more comes"},
 		{"new", offers.QuotaAmounts{"gpu": 17 << 30}, "the guarantee is 17GiB of gpu, and all agents together have 16GiB of gpu: all of it is held back for new until more comes"},
