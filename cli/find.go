@@ -13,8 +13,8 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
-// thing is what a command line may name: an id, a unique beginning of it, or
-// a name where that is unique.
+// thing is what a command line may name: an id, a name where that is unique, or
+// a unique beginning of an id.
 type thing struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -96,11 +96,15 @@ func matching(all []thing, list, text string) []thing {
 		}
 	}
 	inside := func(t thing) bool { return strings.HasPrefix(t.Framework, framework) }
+	begins := func(t thing) bool { return strings.HasPrefix(t.ID, id) && inside(t) }
+	named := func(t thing) bool { return t.Name == id && inside(t) }
 	ways := []func(thing) bool{
 		func(t thing) bool { return t.ID == id && (framework == "" || t.Framework == framework) },
 		func(t thing) bool { return t.ID == id && inside(t) },
-		func(t thing) bool { return strings.HasPrefix(t.ID, id) && inside(t) },
-		func(t thing) bool { return t.Name == id && inside(t) },
+		named, begins,
+	}
+	if list == "tasks" { // of which many have a name together, and ids are what their frameworks call them
+		slices.Reverse(ways[2:])
 	}
 	for _, way := range ways {
 		found := slices.DeleteFunc(slices.Clone(all), func(t thing) bool { return !way(t) })

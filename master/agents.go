@@ -1,6 +1,7 @@
 package master
 
 import (
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -102,18 +103,52 @@ func (a *api) oneAgent(r *http.Request, p *picture) (any, error) {
 	return p.showAgent(ag), nil
 }
 
-// findAgent returns the agent of an id, or of a unique beginning of one.
-func (p *picture) findAgent(id string) (*state.Agent, error) {
-	if a := p.State.Agent(offers.AgentID(id)); a != nil {
+// findAgent returns the agent of an id, a name, or a unique beginning of an id.
+func (p *picture) findAgent(text string) (*state.Agent, error) {
+	if a := p.State.Agent(offers.AgentID(text)); a != nil {
 		return a, nil
 	}
-	var found []*state.Agent
-	for a := range p.State.Agents() {
-		if strings.HasPrefix(string(a.ID), id) {
-			found = append(found, a)
+	return called(p.State.Agents(), "agent", text, offers.UnknownAgent, func(a *state.Agent) (id, name string, gone bool) {
+		return string(a.ID), a.Name, a.State == offers.AgentGone
+	})
+}
+
+// called returns the one of all that has a name, or of which a text is a unique
+// beginning of the id. What has gone steps back for what has not. The errors
+// say what to ask for instead.
+func called[T any](all iter.Seq[T], what, text string, unknown offers.Code, who func(T) (id, name string, gone bool)) (T, error) {
+	var none T
+	var named, begun struct{ here, gone []T }
+	for t := range all {
+		id, name, gone := who(t)
+		found := &begun
+		if name == text {
+			found = &named
+		} else if !strings.HasPrefix(id, text) {
+			continue
+		}
+		if gone {
+			found.gone = append(found.gone, t)
+		} else {
+			found.here = append(found.here, t)
 		}
 	}
-	return only(found, "agent", id, offers.UnknownAgent, func(a *state.Agent) string { return string(a.ID) })
+	id := func(t T) string {
+		id, _, _ := who(t)
+		return id
+	}
+	for _, found := range [][]T{named.here, named.gone} {
+		switch {
+		case len(found) == 1:
+			return found[0], nil
+		case len(found) > 1:
+			return none, conflict("%.140q is the name of %d %ss (%s): give the id of one", text, len(found), what, few(found, id))
+		}
+	}
+	if len(begun.here) == 0 {
+		return only(begun.gone, what, text, unknown, id)
+	}
+	return only(begun.here, what, text, unknown, id)
 }
 
 // only returns the one thing found; the errors say what to ask for instead.
@@ -125,6 +160,14 @@ func only[T any](found []T, what, asked string, unknown offers.Code, id func(T) 
 	case 0:
 		return none, offers.Errorf(unknown, "there is no %s %.140q", what, asked)
 	}
-	return none, &statusError{http.StatusConflict, offers.Errorf(offers.BadMessage,
-		"%.140q is the beginning of %d ids (%s, %s, ...): give more of the %s's", asked, len(found), id(found[0]), id(found[1]), what)}
+	return none, conflict("%.140q is the beginning of %d ids (%s): give more of the %s's", asked, len(found), few(found, id), what)
+}
+
+// few names the first two of several.
+func few[T any](found []T, id func(T) string) string {
+	text := id(found[0]) + ", " + id(found[1])
+	if len(found) > 2 {
+		text += ", ..."
+	}
+	return text
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/events"
-	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -103,14 +102,18 @@ func (p *picture) eventFilter(r *http.Request) (f events.Filter, err error) {
 		}
 	}
 	if text := q.Get("framework"); text != "" {
-		if f.Framework, err = p.frameworkCalled(text); err != nil {
+		of, err := p.findFramework(text)
+		if err != nil {
 			return f, err
 		}
+		f.Framework = of.ID
 	}
 	if text := q.Get("agent"); text != "" {
-		if f.Agent, err = p.agentCalled(text); err != nil {
+		of, err := p.findAgent(text)
+		if err != nil {
 			return f, err
 		}
+		f.Agent = of.ID
 	}
 	if text := q.Get("task"); text != "" {
 		t, err := p.findTask(text)
@@ -129,36 +132,6 @@ func (p *picture) eventFilter(r *http.Request) (f events.Filter, err error) {
 		}
 	}
 	return f, nil
-}
-
-// frameworkCalled returns the framework of an id, of a unique beginning of one,
-// or of a name that only one has that is not removed.
-func (p *picture) frameworkCalled(text string) (offers.FrameworkID, error) {
-	var named []*state.Framework
-	for f := range p.State.Frameworks() {
-		if f.Name == text && !f.Removed {
-			named = append(named, f)
-		}
-	}
-	if len(named) == 1 {
-		return named[0].ID, nil
-	}
-	f, err := p.findFramework(text)
-	if err != nil {
-		return "", err
-	}
-	return f.ID, nil
-}
-
-func (p *picture) agentCalled(text string) (offers.AgentID, error) {
-	if a := p.State.AgentNamed(text); a != nil {
-		return a.ID, nil
-	}
-	a, err := p.findAgent(text)
-	if err != nil {
-		return "", err
-	}
-	return a.ID, nil
 }
 
 func (p *picture) knowsRole(role offers.Role) bool {

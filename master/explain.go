@@ -86,11 +86,12 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 func readQuestion(in url.Values, p *picture) (q question, err error) {
 	q.demand, q.role, q.looked = offers.DemandID(in.Get("demand")), offers.Role(in.Get("role")), shown.DefaultLooked
 	if text := in.Get("framework"); text != "" {
-		if q.framework, err = p.frameworkCalled(text); err != nil {
+		f, err := p.findFramework(text)
+		if err != nil {
 			return q, err
 		}
-		if p.State.Framework(q.framework).Removed {
-			return q, offers.Errorf(offers.UnknownFramework, "the framework %s is removed: it has no demands", q.framework)
+		if q.framework = f.ID; f.Removed {
+			return q, offers.Errorf(offers.UnknownFramework, "the framework %s is removed: it has no demands", f.ID)
 		}
 	}
 	if text := in.Get("looked"); text != "" {

@@ -2,7 +2,6 @@ package master
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	shown "github.com/ringmaster-project/ringmaster/master/api"
@@ -63,18 +62,15 @@ func (a *api) oneFramework(r *http.Request, p *picture) (any, error) {
 	return p.showFramework(f), nil
 }
 
-// findFramework returns the framework of an id, or of a unique beginning of one.
-func (p *picture) findFramework(id string) (*state.Framework, error) {
-	if f := p.State.Framework(offers.FrameworkID(id)); f != nil {
+// findFramework returns the framework of an id, a name, or a unique beginning of
+// an id.
+func (p *picture) findFramework(text string) (*state.Framework, error) {
+	if f := p.State.Framework(offers.FrameworkID(text)); f != nil {
 		return f, nil
 	}
-	var found []*state.Framework
-	for f := range p.State.Frameworks() {
-		if strings.HasPrefix(string(f.ID), id) {
-			found = append(found, f)
-		}
-	}
-	return only(found, "framework", id, offers.UnknownFramework, func(f *state.Framework) string { return string(f.ID) })
+	return called(p.State.Frameworks(), "framework", text, offers.UnknownFramework, func(f *state.Framework) (id, name string, gone bool) {
+		return string(f.ID), f.Name, f.Removed
+	})
 }
 
 // teardownFramework ends a framework and kills its tasks.

@@ -138,6 +138,50 @@ func TestOperatorsOrdersAreCommitted(t *testing.T) {
 	}
 }
 
+// TestNamesLead: an agent and a framework are asked for by name as well, before
+// beginnings of ids; what is gone or removed leaves its name to others.
+func TestNamesLead(t *testing.T) {
+	s := newScene(t, "")
+	commit := func(c state.Command) any {
+		t.Helper()
+		next, results := s.shown.State.Apply([]state.Command{c})
+		if results[0].Err != nil {
+			t.Fatal(results[0].Err)
+		}
+		s.shown.State = next
+		return results[0].Value
+	}
+	agent := func(name string) offers.AgentID {
+		return commit(state.Command{RegisterAgent: &state.RegisterAgent{Time: dawn, Agent: offers.Agent{Name: name, Host: name}}}).(*state.Agent).ID
+	}
+	framework := func(name string) offers.FrameworkID {
+		return commit(state.Command{RegisterFramework: &state.RegisterFramework{Name: name, Role: "ops", FailoverTimeout: time.Minute, Time: dawn}}).(*state.Framework).ID
+	}
+	again := agent("again")
+	commit(state.Command{SetAgentState: &state.SetAgentState{ID: again, State: offers.AgentGone, Time: dawn}})
+	again, short := agent("again"), agent("a0000")
+	removed := framework("job")
+	commit(state.Command{RemoveFramework: &state.RemoveFramework{ID: removed, Time: dawn}})
+	job := framework("job")
+	lost := agent("lost")
+	commit(state.Command{SetAgentState: &state.SetAgentState{ID: lost, State: offers.AgentGone, Time: dawn}})
+	for path, want := range map[string]string{
+		"/v1/agents/a1": "a00001-c0de", "/v1/agents/a00001": "a00001-c0de", "/v1/agents/again": string(again), "/v1/agents/a0000": string(short), "/v1/agents/lost": string(lost),
+		"/v1/frameworks/web": "f00002-c0de", "/v1/frameworks/job": string(job), "/v1/frameworks/" + string(removed): string(removed),
+	} {
+		if status, _, text := s.ask("GET", path, ""); status != 200 || !strings.Contains(text, `{"id":"`+want+`"`) {
+			t.Errorf("%s: %d %s; want %s", path, status, text, want)
+		}
+	}
+	if status, _, text := s.ask("POST", "/v1/agents/again/drain", ""); status != 200 || !strings.Contains(text, string(again)) {
+		t.Errorf("drained by name: %d %s", status, text)
+	}
+	other := framework("job")
+	for _, path := range []string{"/v1/frameworks/job", "/v1/explain?framework=job"} {
+		s.wantError("GET", path, "", 409, offers.BadMessage, fmt.Sprintf(`"job" is the name of 2 frameworks (%s, %s): give the id of one`, job, other))
+	}
+}
+
 // timeless writes commands without the time they were given at.
 func timeless(t *testing.T, commands []state.Command) string {
 	t.Helper()

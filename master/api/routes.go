@@ -65,7 +65,8 @@ var (
 	agent     = Param{Name: "agent", About: "id or name of an agent"}
 	role      = Param{Name: "role", About: "this role, without its descendants"}
 	inState   = Param{Name: "state", About: "in this state"}
-	byID      = Param{Name: "id", In: "path", About: "the id or a unique beginning of it; a task also as FRAMEWORK:TASK"}
+	byName    = Param{Name: "id", In: "path", About: "the id, the name where one alone has it, or a unique beginning of the id"}
+	byID      = Param{Name: "id", In: "path", About: "the id or a unique beginning of it, also as FRAMEWORK:TASK"}
 	slashes   = "may hold slashes"
 )
 
@@ -93,18 +94,18 @@ var Routes = []Route{
 		Method: "GET", Path: "/v1/agents", Does: "The agents, the eldest first",
 		Query: []Param{stale, limit, next, agent, inState}, Gives: Agents{},
 	},
-	{Method: "GET", Path: "/v1/agents/{id}", Does: "One agent", In: []Param{byID}, Query: []Param{stale}, Gives: Agent{}},
+	{Method: "GET", Path: "/v1/agents/{id}", Does: "One agent", In: []Param{byName}, Query: []Param{stale}, Gives: Agent{}},
 	{
 		Method: "POST", Path: "/v1/agents/{id}/drain", Does: "Take an agent out of service: no offers, its tasks end",
-		In: []Param{byID}, Takes: Drain{}, Gives: AgentAct{},
+		In: []Param{byName}, Takes: Drain{}, Gives: AgentAct{},
 	},
 	{
 		Method: "POST", Path: "/v1/agents/{id}/undrain", Does: "Put an agent back into service",
-		In: []Param{byID}, Takes: struct{}{}, Gives: AgentAct{},
+		In: []Param{byName}, Takes: struct{}{}, Gives: AgentAct{},
 	},
 	{
 		Method: "POST", Path: "/v1/agents/{id}/remove", Does: "Remove an agent for good; its tasks are gone",
-		In: []Param{byID}, Takes: struct{}{}, Gives: AgentAct{},
+		In: []Param{byName}, Takes: struct{}{}, Gives: AgentAct{},
 	},
 
 	{
@@ -112,10 +113,10 @@ var Routes = []Route{
 		Query: []Param{stale, limit, next, framework, role, {Name: "state", About: inState.About, One: []string{"connected", "disconnected", "removed"}}},
 		Gives: Frameworks{},
 	},
-	{Method: "GET", Path: "/v1/frameworks/{id}", Does: "One framework", In: []Param{byID}, Query: []Param{stale}, Gives: Framework{}},
+	{Method: "GET", Path: "/v1/frameworks/{id}", Does: "One framework", In: []Param{byName}, Query: []Param{stale}, Gives: Framework{}},
 	{
 		Method: "POST", Path: "/v1/frameworks/{id}/teardown", Does: "End a framework and kill its tasks",
-		In: []Param{byID}, Takes: struct{}{}, Gives: FrameworkAct{},
+		In: []Param{byName}, Takes: struct{}{}, Gives: FrameworkAct{},
 	},
 
 	{
