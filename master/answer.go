@@ -151,6 +151,9 @@ func readBody(r *http.Request, v any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
+	if string(bytes.TrimSpace(body)) == "null" {
+		return offers.Errorf(offers.BadMessage, "the body is not a JSON object")
+	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {

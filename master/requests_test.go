@@ -77,6 +77,9 @@ func TestBadRequestsAreToldWhy(t *testing.T) {
 		{"PUT", "/v1/roles/eng", `{"weight": "2"}`, 400, offers.BadMessage, "weight"},
 		{"PUT", "/v1/roles/eng", `{"weight": 0}`, 400, offers.BadMessage, "weight is 0"},
 		{"PUT", "/v1/roles/eng", `{"weight": 2`, 400, offers.BadMessage, "not a JSON object"},
+		{"PUT", "/v1/roles/eng", ``, 400, offers.BadMessage, "the body is missing: it replaces all that was said of eng, and {} does so with nothing"},
+		{"PUT", "/v1/roles/eng", ` null `, 400, offers.BadMessage, "not a JSON object"},
+		{"POST", "/v1/agents/a00001/drain", `null`, 400, offers.BadMessage, "not a JSON object"},
 		{"PUT", "/v1/roles/eng", `[]`, 400, offers.BadMessage, "not a JSON object"},
 		{"PUT", "/v1/roles/eng", `{} {}`, 400, offers.BadMessage, "more than one"},
 		{"PUT", "/v1/roles/eng", `{"quota": {"limit": {"cpus": -1}}}`, 400, offers.BadResources, "quota.limit.cpus"},
@@ -117,7 +120,7 @@ func TestOperatorsOrdersAreCommitted(t *testing.T) {
 			[]state.Command{{SetRole: &state.SetRole{Role: "eng/ml", Settings: &offers.RoleSettings{Weight: 2.5, Quota: offers.Quota{
 				Limit: offers.QuotaAmounts{"cpus": 1500, "mem": gib, "gpu": 96 * gib}, Guarantee: offers.QuotaAmounts{"cpus": 1000}}}}}},
 			`"quota":{"limit":{"cpus":1.5,"gpu":103079215104,"mem":1073741824},"guarantee":{"cpus":1}}`},
-		{"PUT", "/v1/roles/eng", ``, []state.Command{{SetRole: &state.SetRole{Role: "eng", Settings: &offers.RoleSettings{Weight: 1}}}}, `"frameworks":1`},
+		{"PUT", "/v1/roles/eng", `{}`, []state.Command{{SetRole: &state.SetRole{Role: "eng", Settings: &offers.RoleSettings{Weight: 1}}}}, `"frameworks":1`},
 		{"POST", "/v1/tasks/f00001:t1/kill", `{"grace": "30s"}`,
 			[]state.Command{{KillTask: &state.KillTask{Ref: t1, Order: state.KillOrder{Grace: &grace, Reason: "operator"}}}}, `"task_id":"t1"`},
 		{"POST", "/v1/tasks/f00001-c0de:t1/kill", ``, []state.Command{{KillTask: &state.KillTask{Ref: t1, Order: state.KillOrder{Reason: "operator"}}}}, `"f00001-c0de"`},
@@ -268,11 +271,11 @@ func TestOnlyTheLeaderAnswers(t *testing.T) {
 	s := newScene(t, "")
 	s.verify = offers.Errorf(offers.NotLeader, "this master does not lead")
 	s.leader = replica.Member{ID: "m2@2", Name: "m2", HTTP: "10.0.0.2:5050"}
-	for _, row := range []struct{ method, path string }{
-		{"GET", "/v1/tasks?framework=batch"}, {"POST", "/v1/tasks/t1/kill"}, {"PUT", "/v1/roles/eng"},
-		{"GET", "/v1/tasks/t1/logs?follow=true"}, {"GET", "/v1/framework"}, {"GET", "/v1/agent"},
+	for _, row := range []struct{ method, path, body string }{
+		{"GET", "/v1/tasks?framework=batch", ""}, {"POST", "/v1/tasks/t1/kill", ""}, {"PUT", "/v1/roles/eng", "{}"},
+		{"GET", "/v1/tasks/t1/logs?follow=true", ""}, {"GET", "/v1/framework", ""}, {"GET", "/v1/agent", ""},
 	} {
-		status, header, _ := s.ask(row.method, row.path, "")
+		status, header, _ := s.ask(row.method, row.path, row.body)
 		if want := "http://10.0.0.2:5050" + row.path; status != 307 || header.Get("Location") != want {
 			t.Errorf("%s %s: %d to %s; want %s", row.method, row.path, status, header.Get("Location"), want)
 		}

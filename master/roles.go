@@ -101,11 +101,14 @@ func (a *api) putRole(w http.ResponseWriter, r *http.Request) error {
 	if err := name.Validate(); err != nil {
 		return offers.Errorf(offers.BadMessage, "%s", err)
 	}
-	var order shown.RoleSettings
+	var order *shown.RoleSettings
 	if err := readBody(r, &order); err != nil {
 		return err
 	}
-	settings, err := readSettings(&order)
+	if order == nil {
+		return offers.Errorf(offers.BadMessage, "the body is missing: it replaces all that was said of %s, and {} does so with nothing", name)
+	}
+	settings, err := readSettings(order)
 	if err != nil {
 		return err
 	}

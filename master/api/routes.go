@@ -163,8 +163,8 @@ var Routes = []Route{
 		Query: []Param{stale, limit, next, role}, Gives: Roles{},
 	},
 	{
-		Method: "PUT", Path: "/v1/roles/{name...}", Does: "Replace what is said of a role",
-		In: []Param{{Name: "name", In: "path", About: slashes}}, Takes: RoleSettings{}, Gives: Role{},
+		Method: "PUT", Path: "/v1/roles/{name...}", Does: "Replace all that is said of a role: what the body leaves out is weight 1, no limit, no guarantee, and the placement of the role above",
+		In: []Param{{Name: "name", In: "path", About: slashes}}, Takes: RoleSettings{}, Requires: true, Gives: Role{},
 	},
 	{
 		Method: "GET", Path: "/v1/explain",
