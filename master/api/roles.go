@@ -40,7 +40,7 @@ func (p Roles) Page() ([]Role, string) { return p.Roles, p.Next }
 type RoleSettings struct {
 	Weight    *float64         `json:"weight,omitempty"`
 	Placement offers.Placement `json:"placement,omitempty"`
-	Quota     QuotaSettings    `json:"quota"`
+	Quota     QuotaSettings    `json:"quota,omitzero"`
 }
 
 // QuotaSettings is amounts by fair-share kind: cpus in cores, mem and disk in
