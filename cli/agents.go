@@ -137,5 +137,5 @@ func attributes(m map[string]string) string {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		parts = append(parts, k+"="+m[k])
 	}
-	return strings.Join(parts, ",")
+	return strings.Join(parts, ", ")
 }

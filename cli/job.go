@@ -19,11 +19,14 @@ import (
 func jobCommand() *cli.Command {
 	return &cli.Command{
 		Name: "job", Category: workGroup, Usage: "run job files and follow them",
-		Description: examples("ringmaster job run hello.yaml", "ringmaster job list", "ringmaster job status hello", "ringmaster job logs hello"),
+		Description: examples(helloFile, "ringmaster job run hello.yaml", "ringmaster job list", "ringmaster job status hello", "ringmaster job logs hello"),
 		Subcommands: []*cli.Command{jobRunCommand(), jobPlanCommand(), jobStatusCommand(), jobListCommand(), jobLogsCommand(), jobStopCommand(),
 			jobScaleCommand(), jobRollbackCommand(), jobHistoryCommand(), jobSchemaCommand()},
 	}
 }
+
+// helloFile makes the job file of the examples.
+const helloFile = `printf 'name: hello\ncount: 3\ncommand: echo hello\nresources: {cpus: 0.1, mem: 16MiB}\n' > hello.yaml`
 
 // jobView is a job as the jobs framework shows it.
 type jobView = scheduler.View

@@ -21,7 +21,7 @@ import (
 func jobPlanCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plan", Usage: "what running a job file would change, and where its instances would go", ArgsUsage: "FILE",
-		Description: examples("ringmaster job plan web.yaml") +
+		Description: examples(helloFile, "ringmaster job plan hello.yaml") +
 			"\n\nThe masters themselves find the places, by what decides in them, and nobody is offered anything for it." +
 			"\nIt exits with 1 when not all instances would have room now.",
 		Flags: clientFlags(),

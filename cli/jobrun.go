@@ -21,6 +21,7 @@ func jobRunCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run a job file and show how it goes", ArgsUsage: "FILE",
 		Description: examples(
+			helloFile,
 			"ringmaster job run hello.yaml",
 			"ringmaster job run --detach hello.yaml",
 			"ringmaster job run - < hello.yaml") +

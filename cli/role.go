@@ -28,7 +28,7 @@ func roleSetCommand() *cli.Command {
 		Name: "set", Usage: "set a role's weight, quota and placement", ArgsUsage: "NAME",
 		Description: examples(
 			"ringmaster role set eng/ml --weight 2",
-			"ringmaster role set batch --quota 'cpus=100,gpu=96GiB' --guarantee 'cpus=20'",
+			"ringmaster role set batch --quota 'cpus=100,gpu=96GiB' --guarantee 'mem=1GiB'",
 			"ringmaster role set batch --quota ''      # no limit any more",
 			"ringmaster role set batch --placement rings"),
 		Flags: clientFlags(

@@ -28,7 +28,7 @@ func runCommand() *cli.Command {
 			"\n\nIt exits with the command's exit code (128+n for signal n; of several tasks, that of the first" +
 			"\nthat failed). Ctrl-C kills it. With --detach it prints FRAMEWORK:TASK once it is launched and" +
 			"\nleaves: the framework stays, without a connection, for a year or until ringmaster teardown." +
-			"\nWhile there is no room it waits, and says for what; what no agent could ever take it gives up.",
+			"\nWhile there is no room it waits, and says for what; with --detach it gives up what no agent there\nis could ever take.",
 		Flags: clientFlags(append(wishFlags("`ROLE` that it counts for"),
 			&cli.StringFlag{Name: "name", Usage: "`NAME` of the task", DefaultText: "the command's"},
 			&cli.StringFlag{Name: "image", Usage: "`IMAGE` of a container that it runs in, with ARGV as its arguments; on agents with docker=true", DefaultText: "none"},

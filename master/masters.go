@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	shown "github.com/ringmaster-project/ringmaster/master/api"
@@ -87,12 +88,14 @@ func (a *api) removeMaster(w http.ResponseWriter, r *http.Request) error {
 
 // mayName answers 404 for a master that is not there; "" is any.
 func (a *api) mayName(name string) error {
+	var names []string
 	for _, m := range a.replica.Members() {
 		if name == "" || m.Name == name {
 			return nil
 		}
+		names = append(names, m.Name)
 	}
-	return &statusError{http.StatusNotFound, offers.Errorf(offers.BadMessage, "no master is called %.70q; GET /v1/masters lists them", name)}
+	return &statusError{http.StatusNotFound, offers.Errorf(offers.BadMessage, "no master is called %.70q; there are: %s", name, strings.Join(names, ", "))}
 }
 
 // impossible makes an order that was understood but does not fit the masters

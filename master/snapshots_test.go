@@ -124,8 +124,8 @@ func TestMastersAreMoved(t *testing.T) {
 		}
 	}
 	s.moved = nil
-	s.wantError("POST", "/v1/leader/transfer", `{"to": "m9"}`, 404, offers.BadMessage, `no master is called "m9"`)
-	s.wantError("POST", "/v1/masters/m9/remove", "", 404, offers.BadMessage, `no master is called "m9"`)
+	s.wantError("POST", "/v1/leader/transfer", `{"to": "m9"}`, 404, offers.BadMessage, `no master is called "m9"; there are: m1, m2`)
+	s.wantError("POST", "/v1/masters/m9/remove", "", 404, offers.BadMessage, `no master is called "m9"; there are: m1, m2`)
 	s.wantError("POST", "/v1/leader/transfer", `{"too": "m2"}`, 400, offers.BadMessage, `"too" is unknown`)
 	if len(s.moved) != 0 {
 		t.Errorf("bad orders moved %v", s.moved)
