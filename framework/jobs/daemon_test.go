@@ -240,20 +240,26 @@ func TestDoorOfTheDaemon(t *testing.T) {
 	for _, c := range []struct {
 		method, path, body, token, origin string
 		want                              int
+		says                              string
 	}{
-		{"GET", "/v1/jobs", "", "sesame", "", 200},
-		{"GET", "/v1/jobs", "", "", "", 401},
-		{"GET", "/v1/jobs", "", "sesame", "http://evil.example", 403},
-		{"PUT", "/v1/jobs/a", `{"name": "a", "command": "x"}`, "", "", 401},
-		{"PUT", "/v1/jobs/a", `{"name": "a", "command": "x"}`, "sesame", "http://evil.example", 403},
-		{"PUT", "/v1/jobs/a", `{"name": "b", "command": "x"}`, "sesame", "", 400},
-		{"PUT", "/v1/jobs/a", `{"name": "a", "commnd": "x"}`, "sesame", "", 400},
-		{"PUT", "/v1/jobs/a", `{"name": "a"}`, "sesame", "", 400},
-		{"PUT", "/v1/jobs/a", strings.Repeat(" ", maxBody+1), "sesame", "", 413},
-		{"POST", "/v1/jobs/a/stop", "", "sesame", "", 404},
-		{"POST", "/v1/jobs/a/dance", "", "sesame", "", 404},
-		{"GET", "/v1/jobs/a?after=x", "", "sesame", "", 400},
-		{"GET", "/healthz", "", "", "", 200},
+		{"GET", "/v1/jobs", "", "sesame", "", 200, ""},
+		{"GET", "/v1/jobs", "", "", "", 401, ""},
+		{"GET", "/v1/jobs", "", "sesame", "http://evil.example", 403, ""},
+		{"PUT", "/v1/jobs/a", `{"name": "a", "command": "x"}`, "", "", 401, ""},
+		{"PUT", "/v1/jobs/a", `{"name": "a", "command": "x"}`, "sesame", "http://evil.example", 403, ""},
+		{"PUT", "/v1/jobs/a", `{"name": "b", "command": "x"}`, "sesame", "", 400, ""},
+		{"PUT", "/v1/jobs/a", `{"name": "a", "commnd": "x"}`, "sesame", "", 400, ""},
+		{"PUT", "/v1/jobs/a", `{"name": "a"}`, "sesame", "", 400, ""},
+		{"PUT", "/v1/jobs/a", strings.Repeat(" ", maxBody+1), "sesame", "", 413, ""},
+		{"PUT", "/v1/jobs/a", "", "sesame", "", 400, "a JSON object is needed, and there is nothing"},
+		{"POST", "/v1/jobs/a/scale", `{"count": "a"}`, "sesame", "", 400, `"count: string can't stand here"`},
+		{"POST", "/v1/jobs/a/scale", `{"cuont": 1}`, "sesame", "", 400, `unknown field`},
+		{"POST", "/v1/jobs/a/rollback", `[]`, "sesame", "", 400, `"a JSON object is needed, not an array"`},
+		{"POST", "/v1/jobs/a/rollback", ``, "sesame", "", 400, "a JSON object is needed, and there is nothing"},
+		{"POST", "/v1/jobs/a/stop", "", "sesame", "", 404, ""},
+		{"POST", "/v1/jobs/a/dance", "", "sesame", "", 404, ""},
+		{"GET", "/v1/jobs/a?after=x", "", "sesame", "", 400, ""},
+		{"GET", "/healthz", "", "", "", 200, ""},
 	} {
 		r := httptest.NewRequest(c.method, "http://127.0.0.1"+c.path, strings.NewReader(c.body))
 		if c.token != "" {
@@ -264,8 +270,8 @@ func TestDoorOfTheDaemon(t *testing.T) {
 		}
 		answer := httptest.NewRecorder()
 		d.handler().ServeHTTP(answer, r)
-		if answer.Code != c.want {
-			t.Errorf("%s %s %.40s: %d %s, want %d", c.method, c.path, c.body, answer.Code, answer.Body, c.want)
+		if answer.Code != c.want || !strings.Contains(answer.Body.String(), c.says) {
+			t.Errorf("%s %s %.40s: %d %s, want %d with %s", c.method, c.path, c.body, answer.Code, answer.Body, c.want, c.says)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -185,8 +184,8 @@ func (d *Daemon) submit(r *http.Request) (any, error) {
 		return nil, err
 	}
 	var j spec.Job
-	if err := strict(text, &j); err != nil {
-		return nil, offers.Errorf(offers.BadMessage, "%s", offers.Explain(text, func() any { return new(spec.Job) }, err))
+	if err := strict(text, &j, func() any { return new(spec.Job) }); err != nil {
+		return nil, err
 	}
 	if err := j.Validate(); err != nil {
 		return nil, err
@@ -197,14 +196,19 @@ func (d *Daemon) submit(r *http.Request) (any, error) {
 	return d.change(r, func(now time.Time, s *scheduler.Scheduler) (any, error) { return s.Submit(now, j) })
 }
 
-func strict(text []byte, into any) error {
+// strict reads one JSON object into a value and refuses fields that it does not
+// have. fresh returns an empty value of its type.
+func strict(text []byte, into any, fresh func() any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return err
-	}
-	if decoder.More() {
-		return fmt.Errorf("something follows the JSON object")
+	err := decoder.Decode(into)
+	switch {
+	case err == io.EOF:
+		return offers.Errorf(offers.BadMessage, "a JSON object is needed, and there is nothing")
+	case err != nil:
+		return offers.Errorf(offers.BadMessage, "%s", offers.Explain(text, fresh, err))
+	case decoder.More():
+		return offers.Errorf(offers.BadMessage, "something follows the JSON object")
 	}
 	return nil
 }
@@ -220,10 +224,10 @@ func (d *Daemon) purge(r *http.Request) (any, error) {
 }
 
 func (d *Daemon) scale(r *http.Request) (any, error) {
-	var order struct {
+	order, err := readOrder[struct {
 		Count int `json:"count"`
-	}
-	if err := readOrder(r, &order); err != nil {
+	}](r)
+	if err != nil {
 		return nil, err
 	}
 	return d.change(r, func(now time.Time, s *scheduler.Scheduler) (any, error) {
@@ -232,10 +236,10 @@ func (d *Daemon) scale(r *http.Request) (any, error) {
 }
 
 func (d *Daemon) rollback(r *http.Request) (any, error) {
-	var order struct {
+	order, err := readOrder[struct {
 		Version int `json:"version"`
-	}
-	if err := readOrder(r, &order); err != nil {
+	}](r)
+	if err != nil {
 		return nil, err
 	}
 	return d.change(r, func(now time.Time, s *scheduler.Scheduler) (any, error) {
@@ -243,13 +247,11 @@ func (d *Daemon) rollback(r *http.Request) (any, error) {
 	})
 }
 
-func readOrder(r *http.Request, into any) error {
+func readOrder[T any](r *http.Request) (order T, err error) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
-		return err
+		return order, err
 	}
-	if err := strict(text, into); err != nil {
-		return offers.Errorf(offers.BadMessage, "the request is not the JSON object that is needed: %s", err)
-	}
-	return nil
+	err = strict(text, &order, func() any { return new(T) })
+	return order, err
 }
