@@ -58,6 +58,9 @@ func TestJobsArePassedOn(t *testing.T) {
 			t.Errorf("%s %s: %d %s %v, want %s", c.method, c.path, status, text, header, want)
 		}
 	}
+	if status, _, text := s.ask("PUT", "/v1/jobs/a", strings.Repeat(" ", maxBody+1), bearer...); status != 413 || !strings.Contains(text, "larger than") {
+		t.Errorf("of too much: %d %s", status, text)
+	}
 	if status, _, _ := s.ask("PUT", "/v1/jobs/a", "{}"); status != 401 {
 		t.Errorf("without the token: %d", status)
 	}

@@ -130,7 +130,8 @@ func (a *api) proxy(at *url.URL, whose, via string) http.Handler {
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			if errors.Is(err, door.ErrStill) { // it had to wait for the client
+			var tooLarge *http.MaxBytesError
+			if errors.As(err, &tooLarge) || errors.Is(err, door.ErrStill) { // what was asked, and not who
 				fail(w, err)
 				return
 			}
