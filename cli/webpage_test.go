@@ -134,6 +134,17 @@ func TestWebPage(t *testing.T) {
 			b.Error("what a task wrote ran as a script")
 		}
 	})
+	part("nothing", func(b *browser) {
+		for at, says := range map[string]string{
+			"tasks/nope": `there is no task "nope"`, "agents/nope": `there is no agent "nope"`, "frameworks/nope": `there is no framework "nope"`, "jobs/nope": `there is no job "nope"`,
+		} {
+			value[chromedp.Void](b, fmt.Sprintf(`location.hash = "#/%s"`, at))
+			b.shows(says)
+			b.await(`document.querySelectorAll("main .error").length === 1 && ![...document.querySelectorAll("main .card")].some((c) => c.checkVisibility())`)
+		}
+		b.pictures("nothing")
+		b.click("header nav a", "Tasks")
+	})
 	part("tasks", func(b *browser) {
 		b.click("header nav a", "Tasks")
 		b.await(`document.querySelectorAll("tbody tr").length === 31`)

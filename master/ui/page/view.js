@@ -32,17 +32,34 @@ export class View {
   }
 
   // load runs something that asks the master, and shows why it failed.
-  async load(work) {
+  async load(work, failed = (err) => this.failed(err)) {
     try {
       await work(this.signal);
     } catch (err) {
-      if (!this.signal.aborted) this.failed(err);
+      if (!this.signal.aborted) failed(err);
     }
   }
 
   failed(err) {
     this.node?.append(h("p", { class: "error", role: "alert" }, err.message));
   }
+
+  // missing says that there is no such thing, in the place of all that would be
+  // shown of it but the heading; found shows that again.
+  missing(err) {
+    this.found();
+    const parts = [...(this.node?.querySelectorAll(":scope > section > :not(:first-child)") ?? [])].filter((part) => !part.hidden);
+    for (const part of parts) part.hidden = true;
+    this.failed(err);
+    const said = this.node?.lastElementChild;
+    this.found = () => {
+      for (const part of parts) part.hidden = false;
+      said?.remove();
+      delete this.found;
+    };
+  }
+
+  found() {}
 
   // later runs something when the view has been painted as it is now.
   later(work) {
@@ -57,11 +74,18 @@ export class View {
     let due = 0;
     let last = 0;
     let busy = false;
+    let shown = false;
+    const failed = (err) => (err.status === 404 && !shown ? this.missing(err) : this.failed(err));
     const read = async () => {
       due = 0;
       busy = true;
       last = performance.now();
-      await this.load(async (signal) => show(await get(path, signal)));
+      await this.load(async (signal) => {
+        const answer = await get(path, signal);
+        if (!shown) this.found();
+        shown = true;
+        show(answer);
+      }, failed);
       busy = false;
     };
     const soon = () => {
