@@ -109,6 +109,7 @@ func TestWebPage(t *testing.T) {
 	part("task", func(b *browser) {
 		b.click("tbody a", "talker")
 		b.shows("hello from the sandbox")
+		b.await(`[...document.querySelectorAll(".facts a")].some((a) => a.textContent === "run talker" && a.hash.startsWith("#/frameworks/f0"))`)
 		b.shows("again")
 		b.shows(evil)
 		b.click("button", "out/")
@@ -166,7 +167,7 @@ func TestWebPage(t *testing.T) {
 			b.Fatal(err)
 		}
 		defer func() { _ = queue.Process.Kill(); _ = queue.Wait() }()
-		b.await(`[...document.querySelectorAll("tbody tr")].some((r) => r.textContent.includes("8 cpus") && r.cells[4].textContent === "2" && r.cells[6].textContent.includes("constraint"))`)
+		b.await(`[...document.querySelectorAll("tbody tr")].some((r) => r.cells[1].textContent === "run queue" && r.textContent.includes("8 cpus") && r.cells[4].textContent === "2" && r.cells[6].textContent.includes("constraint"))`)
 		b.pictures("frameworks")
 		b.click("tbody a", "run crowd")
 		b.await(`document.querySelectorAll("tbody tr").length === 30`)

@@ -17,7 +17,12 @@ export function frameworksView(view) {
   const noneWaits = empty("None: whatever was asked for has its place.");
   const none = empty("No framework is registered. ringmaster run, ringmaster jobs and your own are such.");
   const noRole = empty("No role is in use.");
+  let names = new Map(); // of frameworks, by id
+  let waits = [];
+  const drawWaits = () => replace(waiting.body, waits.map((d) => waitingRow(d, names.get(d.framework_id))));
   view.reads({ path: "/v1/frameworks", pause, wants: moved, show: ({ frameworks: list }) => {
+    names = new Map(list.map((f) => [f.id, f.name]));
+    drawWaits();
     replace(frameworks.body, list.map(frameworkRow));
     frameworks.box.hidden = list.length === 0;
     none.hidden = list.length > 0;
@@ -28,7 +33,8 @@ export function frameworksView(view) {
     noRole.hidden = list.length > 0;
   } });
   const again = view.reads({ path: "/v1/explain?limit=200", pause, wants: moved, show: ({ demands: list }) => {
-    replace(waiting.body, list.map(waitingRow));
+    waits = list;
+    drawWaits();
     waiting.box.hidden = list.length === 0;
     noneWaits.hidden = list.length > 0;
   } });
@@ -66,8 +72,8 @@ function roleRow(r) {
 
 // waitingRow names the kinds and conditions that no agent meets, as the masters
 // explain it.
-function waitingRow(d) {
-  return row([d.demand_id, h("a", { href: `#/frameworks/${encodeURIComponent(d.framework_id)}` }, d.framework_id), d.role, wanted(d.resources),
+function waitingRow(d, framework) {
+  return row([d.demand_id, h("a", { href: `#/frameworks/${encodeURIComponent(d.framework_id)}` }, framework ?? d.framework_id), d.role, wanted(d.resources),
     d.count === undefined ? "whole agents" : short(d.count), (d.constraints ?? []).join(", "), d.stopped.map((s) => [badge(s), " "])]);
 }
 

@@ -1,7 +1,7 @@
 // One task: how it stands, what happened to it, what it wrote, its files.
 
 import { act } from "./acts.js";
-import { ref } from "./api.js";
+import { get, ref } from "./api.js";
 import { badge, facts, h, replace, row, table } from "./dom.js";
 import { filesOf } from "./files.js";
 import { amount, between, clock, moment, quota } from "./format.js";
@@ -20,6 +20,9 @@ export function taskView(view, [id, ...rest]) {
   const history = table("History", ["When", "After", "What", "Why"], []);
   const below = h("div", {}); // what is asked of its agent, once
   let own = "";
+  let task = null;
+  let framework = ""; // its name
+  const drawAbout = () => replace(about, aboutOf(task, framework));
   view.reads({
     path: `/v1/tasks/${encodeURIComponent(id)}`,
     wants: (e) => e.task_id && ref(e) === own,
@@ -28,10 +31,15 @@ export function taskView(view, [id, ...rest]) {
       view.title(`Task ${t.id}`);
       head.textContent = t.name && t.name !== t.id ? `${t.name}: ${t.id}` : `Task ${t.id}`;
       replace(buttons, ended.includes(t.state) ? null : kill(t));
-      replace(about, aboutOf(t));
+      task = t;
+      drawAbout();
       replace(history.body, historyOf(t));
       if (!own) {
         own = ref(t);
+        view.load(async (signal) => {
+          framework = (await get(`/v1/frameworks/${encodeURIComponent(t.framework_id)}`, signal)).name;
+          drawAbout();
+        }, () => {}); // it is forgotten before its tasks are, and has its id still
         replace(below,
           h("div", { class: "card" }, h("h2", {}, "What it wrote"), logsOf(view, own)),
           h("div", { class: "card" }, h("h2", {}, "Files"), filesOf(view, own, rest[0] === "files" ? rest.slice(1) : [])));
@@ -54,7 +62,7 @@ function kill(t) {
   });
 }
 
-function aboutOf(t) {
+function aboutOf(t, framework) {
   const { cpus, mem, disk, bandwidth, ports } = t.resources;
   const asked = Object.entries({ cpus, mem, disk, bandwidth }).filter(([, n]) => n > 0).map(([k, n]) => (k === "cpus" ? `${amount(k, n)} cpus` : `${k} ${quota(k, n)}`));
   return facts([
@@ -63,7 +71,7 @@ function aboutOf(t) {
     ["Healthy", t.healthy === undefined ? null : t.healthy ? "yes" : "no"],
     ["Ran", t.started ? between(t.started, t.finished) : null],
     ["Agent", h("a", { href: `#/agents/${encodeURIComponent(t.agent_id)}` }, live.agents.get(t.agent_id)?.name ?? t.agent_id)],
-    ["Framework", h("a", { href: `#/frameworks/${encodeURIComponent(t.framework_id)}` }, t.framework_id)],
+    ["Framework", h("a", { href: `#/frameworks/${encodeURIComponent(t.framework_id)}` }, framework || t.framework_id)],
     ["Role", t.role],
     ["Asked for", asked.join(", ")],
     ["Devices", grants(t.devices)],
