@@ -85,7 +85,7 @@ func roleSettings(c *cli.Context) (map[string]any, error) {
 			err = offers.RoleSettings{Weight: weight}.Validate()
 		}
 		if err != nil {
-			return nil, usagef("--weight %s: it is a number above 0 and at most %v", c.String("weight"), float64(offers.MaxWeight))
+			return nil, usagef("--weight %s: it is a number above 0 and at most %d", c.String("weight"), int(offers.MaxWeight))
 		}
 		settings["weight"] = weight
 	}

@@ -77,11 +77,14 @@ func (a *api) sandbox(w http.ResponseWriter, r *http.Request, what string, query
 		return err
 	}
 	ag := p.State.Agent(t.Agent)
-	if ag == nil || ag.State == offers.AgentGone || ag.Address == "" {
+	if ag == nil || ag.State == offers.AgentGone {
 		return offers.Errorf(offers.UnknownAgent, "task %s was on agent %s, which is gone with its files", t.Ref(), t.Agent)
 	}
 	if ag.State == offers.AgentUnreachable { // who asked would wait for nothing, and ask again as where it restarts
 		return offers.Errorf(offers.AgentAway, "agent %s is unreachable since %s: nothing on it can be read or run before it is back", ag.ID, ag.Since.Format(time.RFC3339))
+	}
+	if ag.Address == "" {
+		return offers.Errorf(offers.UnknownAgent, "agent %s has said no address: nothing on it can be read or run, as on one that is simulated", ag.ID)
 	}
 	at := doorOf(ag)
 	at.Path, at.RawQuery = "/v1/sandbox/"+string(t.Framework)+"/"+string(t.ID)+what, query.Encode()

@@ -409,6 +409,10 @@ func TestSandboxIsPassedOnFromTheAgent(t *testing.T) {
 	if status != 502 || !strings.Contains(text, "does not answer") {
 		t.Errorf("a dead agent: %d %s", status, text)
 	}
+	s.shown.State.Agent("a00001-c0de").Address = ""
+	if status, _, text = s.ask("GET", "/v1/tasks/t2/logs", "", "Authorization", "Bearer secret"); status != 404 || !strings.Contains(text, "has said no address") {
+		t.Errorf("an agent without an address: %d %s", status, text)
+	}
 	for _, c := range []struct {
 		is     offers.AgentState
 		status int

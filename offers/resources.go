@@ -129,7 +129,7 @@ func (s RoleSettings) Validate() error {
 		return err
 	}
 	if !(s.Weight > 0 && s.Weight <= MaxWeight) || math.IsNaN(s.Weight) {
-		return fmt.Errorf("weight is %v; it is above 0 and at most %v", s.Weight, float64(MaxWeight))
+		return fmt.Errorf("weight is %v; it is above 0 and at most %d", s.Weight, int(MaxWeight))
 	}
 	for kind, n := range s.Quota.Guarantee {
 		if limit, ok := s.Quota.Limit[kind]; ok && n > limit {

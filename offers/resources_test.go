@@ -160,7 +160,7 @@ func TestRoleSettings(t *testing.T) {
 		{offers.RoleSettings{Weight: offers.MaxWeight}, ""},
 		{offers.RoleSettings{}, "weight"},
 		{offers.RoleSettings{Weight: -1}, "weight"},
-		{offers.RoleSettings{Weight: 2 * offers.MaxWeight}, "weight"},
+		{offers.RoleSettings{Weight: 2 * offers.MaxWeight}, "weight is 2e+06; it is above 0 and at most 1000000"},
 		{offers.RoleSettings{Weight: math.NaN()}, "weight"},
 		{offers.RoleSettings{Weight: math.Inf(1)}, "weight"},
 		{limits(offers.QuotaAmounts{"cpus": 5}, offers.QuotaAmounts{"cpus": 5, "mem": 7}), ""},

@@ -88,14 +88,22 @@ func (w *Workload) Present() []int {
 // nouns are how the kinds are called in sentences.
 var nouns = [kindCount]string{"cpus", "memory", "GPUs"}
 
+// counted writes a number of things.
+func counted(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // Describe says in a line what is replayed and what is measured.
 func (w *Workload) Describe() string {
 	all := total(w.Nodes)
-	text := fmt.Sprintf("%d nodes", len(w.Nodes))
+	text := counted(int64(len(w.Nodes)), "node")
 	if all[gpu] > 0 {
-		text += fmt.Sprintf(" with %d GPUs", all[gpu]/Whole)
+		text += " with " + counted(all[gpu]/Whole, "GPU")
 	}
-	text += fmt.Sprintf(", %d arrivals", w.Arrivals())
+	text += ", " + counted(int64(w.Arrivals()), "arrival")
 	if n := len(w.Orders); n > 1 {
 		text += fmt.Sprintf(" in %d runs", n)
 	}
