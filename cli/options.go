@@ -57,7 +57,7 @@ func masterOnly() []option {
 		{name: "match.e", usage: "`WEIGHT` for match of an agent's cost (attribute unit_cost) times the runtime", shown: "1", text: coefficient(func(s *settings) *float64 { return &s.matching.E })},
 		{name: "rings", usage: "`RINGS` by kind, such as '{cpus: {lower: 0, width: 4, count: 16, reach: 8}}'", shown: "by the kind", rings: setRings},
 		{name: "offer_timeout", usage: "`TIME` after which an unanswered offer is taken back", shown: "2m", text: span(func(s *settings) *time.Duration { return &s.offerTimeout })},
-		{name: "offer_grace", usage: "`TIME` after which an unanswered offer is taken back where a framework with a lower share waits for its room; ten times that from who answers others", shown: "1s", text: span(func(s *settings) *time.Duration { return &s.offerGrace })},
+		{name: "offer_grace", usage: "`TIME` after which an unanswered offer is taken back where a framework with a lower share waits for its room; ten times that from who answers others", shown: "5s", text: span(func(s *settings) *time.Duration { return &s.offerGrace })},
 		{name: "agent_timeout", usage: "`TIME` of silence after which an agent is unreachable", shown: "75s", text: span(func(s *settings) *time.Duration { return &s.agentTimeout })},
 		{name: "agent_removal.rate", usage: "`RATE` at which silent agents are given up, such as 1/10s", shown: "1/10s", text: removalRate},
 		{name: "agent_removal.burst", usage: "`NUMBER` of them that may be given up at once", shown: "3", text: atLeastOne(func(s *settings) *int { return &s.removalBurst })},

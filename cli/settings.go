@@ -81,7 +81,7 @@ func masterDefaults() *settings {
 	return &settings{
 		name: hostname(), dataDir: "/var/lib/ringmaster", http: "127.0.0.1:5050", logLevel: "info",
 		raft: "127.0.0.1:5051", balance: *match.DefaultBalance(), matching: *match.DefaultMatching(), matchWindow: 50 * time.Millisecond,
-		offerTimeout: 2 * time.Minute, offerGrace: time.Second, agentTimeout: 75 * time.Second, removalEvery: 10 * time.Second, removalBurst: 3,
+		offerTimeout: 2 * time.Minute, offerGrace: 5 * time.Second, agentTimeout: 75 * time.Second, removalEvery: 10 * time.Second, removalBurst: 3,
 	}
 }
 

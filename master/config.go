@@ -32,7 +32,7 @@ type Config struct {
 	Join            []string // Raft addresses of masters
 
 	OfferTimeout   time.Duration           // life of an offer; 2 min
-	OfferGrace     time.Duration           // for which nobody with a lower share gets it, see [match.Config]; 1 s
+	OfferGrace     time.Duration           // for which nobody with a lower share gets it, see [match.Config]; 5 s
 	AgentTimeout   time.Duration           // silence after which an agent is unreachable; 75 s
 	RemovalEvery   time.Duration           // between two agents becoming unreachable; 10 s
 	RemovalBurst   int                     // how many may do so at once; 3
@@ -54,7 +54,7 @@ type Config struct {
 // The defaults of INTERFACE section 5.
 const (
 	defaultOfferTimeout = 2 * time.Minute
-	defaultOfferGrace   = time.Second
+	defaultOfferGrace   = 5 * time.Second
 	defaultAgentTimeout = 75 * time.Second
 	defaultRemovalEvery = 10 * time.Second
 	defaultRemovalBurst = 3
