@@ -467,24 +467,28 @@ func TestOthersAreAskedAboutASilentMaster(t *testing.T) {
 	const beat, slack = 15 * time.Second, 4 * time.Second // until it is noticed
 	for _, c := range []struct {
 		name  string
-		other error // what the other master answers; nil: it leads
+		other error         // what the other master answers; nil: it leads
+		until time.Duration // it does not know who leads
 		least time.Duration
 	}{
-		{"the other leads", nil, beat},
-		{"the other names a third", &wire.RedirectError{Location: "ws://m3:1/v1/framework"}, beat},
-		{"the other names the silent one", &wire.RedirectError{Location: "ws://m1:1/v1/framework"}, 3 * beat},
-		{"the other does not know", &wire.StatusError{Status: 503}, 3 * beat},
-		{"the other is dead", errors.New("connection refused"), 3 * beat},
+		{"the other leads", nil, 0, beat},
+		{"the other learns who leads later", nil, 2 * beat, 2 * beat},
+		{"the other names a third", &wire.RedirectError{Location: "ws://m3:1/v1/framework"}, 0, beat},
+		{"the other names the silent one", &wire.RedirectError{Location: "ws://m1:1/v1/framework"}, 0, 3 * beat},
+		{"the other does not know", &wire.StatusError{Status: 503}, 0, 3 * beat},
+		{"the other is dead", errors.New("connection refused"), 0, 3 * beat},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				start, firsts := time.Now(), 0
+				start := time.Now()
+				var firsts atomic.Int64
 				dial := func(_ context.Context, at string) (wire.Link, error) {
 					if strings.Contains(at, "m1") {
-						firsts++
-						if firsts > 1 {
+						if firsts.Add(1) > 1 {
 							return nil, errors.New("connection refused")
 						}
+					} else if time.Since(start) < c.until {
+						return nil, &wire.StatusError{Status: 503}
 					} else if c.other != nil && time.Since(start) < c.least+slack {
 						return nil, c.other
 					}
@@ -509,6 +513,9 @@ func TestOthersAreAskedAboutASilentMaster(t *testing.T) {
 				next[framework.Disconnected](t, client)
 				if took := time.Since(start); took < c.least || took > c.least+slack {
 					t.Errorf("it was left after %v; want %v", took, c.least)
+				}
+				if n := firsts.Load(); n != 1 {
+					t.Errorf("the silent one was dialed %d times", n)
 				}
 				next[framework.Reconnected](t, client)
 				client.Close()

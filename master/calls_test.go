@@ -2,10 +2,14 @@ package master
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/master/lead"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
@@ -99,6 +104,13 @@ func TestWhoDoesNotComeIsCalled(t *testing.T) {
 		if len(c.called) != len(want) {
 			t.Errorf("called were %v", c.called)
 		}
+		// After the first time one of two came, so the second is left a moment more.
+		gaps := []time.Duration{callAgain, callAgain + callAfter}
+		for n, gap := range gaps {
+			if got := c.called["a0003"]; got[n+1]-got[n] != gap+time.Millisecond {
+				t.Errorf("a0003 was called at %v; want %v and the time of a call between", got, gaps)
+			}
+		}
 	})
 }
 
@@ -124,6 +136,62 @@ func TestNobodyToCall(t *testing.T) {
 			t.Errorf("it waited %v for nobody", took)
 		}
 	})
+}
+
+// TestCallsEndWithTheLeadership: one that is under way is given up.
+func TestCallsEndWithTheLeadership(t *testing.T) {
+	s := newStage(t)
+	called, ended := make(chan wire.MasterInfo), make(chan struct{})
+	p := s.connect(s.serveAgent, wire.ToAgent)
+	p.send(&wire.RegisterAgent{Agent: offers.Agent{Name: "a", Host: "h", Address: "127.0.0.1:1", Total: offers.Inventory{Amounts: offers.Amounts{1000}}}}, "")
+	expect[*wire.AgentRegistered](p)
+	s.inbox.enter(func(*lead.Core) {
+		s.config.call = func(ctx context.Context, _ *state.Agent, m wire.MasterInfo) error {
+			called <- m
+			<-ctx.Done()
+			close(ended)
+			return ctx.Err()
+		}
+		s.stepDown("the test says so")
+		s.takeUp()
+	})
+	if m := <-called; m.Name != "m1" || m.Address != "127.0.0.1:1" {
+		t.Errorf("it is called in the name of %+v", m)
+	}
+	s.inbox.enter(func(*lead.Core) { s.stepDown("the test says so again") })
+	<-ended
+}
+
+// TestCallsKeepTheToken: to an agent without TLS none goes from a master with it.
+func TestCallsKeepTheToken(t *testing.T) {
+	var token string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token = r.Header.Get("Authorization")
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer server.Close()
+	some := httptest.NewTLSServer(http.NotFoundHandler())
+	defer some.Close()
+	cert := some.TLS.Certificates[0]
+	raw, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, kind string, bytes []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	d, err := door.Open(door.Config{Token: "sesame", CertFile: write("cert.pem", "CERTIFICATE", cert.Certificate[0]), KeyFile: write("key.pem", "PRIVATE KEY", raw)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &state.Agent{Agent: offers.Agent{ID: "a1", Address: strings.TrimPrefix(server.URL, "http://")}}
+	if err := (&caller{d, http.DefaultTransport}).call(t.Context(), a, wire.MasterInfo{Name: "m2", Address: "127.0.0.1:1", Term: 7}); err != nil || token != "" {
+		t.Errorf("%v: it sent %q", err, token)
+	}
 }
 
 // TestCallOverHTTP says who leads, with the token where the way to the agent is safe,

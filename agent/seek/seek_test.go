@@ -158,6 +158,16 @@ func TestCallsAreFollowed(t *testing.T) {
 	})
 }
 
+// TestTheLastCallHolds: who calls does not wait for the seeker.
+func TestTheLastCallHolds(t *testing.T) {
+	s := &Seeker{Called: make(chan string, 1)}
+	s.Call("first:1")
+	s.Call("second:1")
+	if got := <-s.Called; got != "second:1" {
+		t.Errorf("the seeker goes to %s", got)
+	}
+}
+
 // listen is a master that takes the connection and says nothing.
 func listen(t *testing.T, conn net.Conn) {
 	defer conn.Close()

@@ -341,14 +341,18 @@ func TestWhatAnAgentListsIsNotKept(t *testing.T) {
 // neither who has been here and left, nor who was given up.
 func TestMissingAreThoseOfTheLeaderBefore(t *testing.T) {
 	l := newScene(t)
+	come := func(self offers.Agent) *host {
+		h := &host{listener: &listener{TB: t}, l: l, self: self}
+		h.Agent = lead.NewAgent(h.listener)
+		h.say(&wire.RegisterAgent{Agent: self})
+		h.self.ID = only[*wire.AgentRegistered](h.listener).AgentID
+		return h
+	}
 	var hosts []*host
 	for n, address := range []string{"127.0.0.1:9003", "127.0.0.1:9001", "", "127.0.0.1:9002"} {
-		h := &host{listener: &listener{TB: t}, l: l}
-		h.Agent = lead.NewAgent(h.listener)
-		h.self = offers.Agent{Name: fmt.Sprint("h", n), Host: "h", Address: address, Total: offers.Inventory{Amounts: offers.Amounts{offers.CPUs: 4000}}}
-		h.say(&wire.RegisterAgent{Agent: h.self})
-		h.self.ID = only[*wire.AgentRegistered](h.listener).AgentID
-		hosts = append(hosts, h)
+		hosts = append(hosts, come(offers.Agent{
+			Name: fmt.Sprint("h", n), Host: "h", Address: address, Total: offers.Inventory{Amounts: offers.Amounts{offers.CPUs: 4000}},
+		}))
 	}
 	missing := func() (out []string) {
 		for _, a := range l.Missing() {
@@ -363,7 +367,7 @@ func TestMissingAreThoseOfTheLeaderBefore(t *testing.T) {
 	if got, want := missing(), []string{"h0", "h1", "h3"}; !slices.Equal(got, want) {
 		t.Errorf("a new leader misses %q; want %q", got, want)
 	}
-	back := hosts[1].back()
+	back := come(hosts[1].self)
 	l.wait(time.Second)
 	back.leave()
 	if got, want := missing(), []string{"h0", "h3"}; !slices.Equal(got, want) {
