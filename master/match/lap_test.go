@@ -67,3 +67,18 @@ func TestWhoStepsAsideIsServed(t *testing.T) {
 	}
 	b.settled()
 }
+
+// TestVainSearchesCountForOneLap: who searches in vain a little in each never steps aside.
+func TestVainSearchesCountForOneLap(t *testing.T) {
+	b := newBench(t, Config{})
+	f := b.frameworks[b.framework("f", "default")]
+	for n := range 3 {
+		b.nextLap()
+		if b.noteVain(f, vainLooks-vainSearch-1); f.vain.aside {
+			t.Fatalf("it steps aside in lap %d", n)
+		}
+	}
+	if b.noteVain(f, 0); !f.vain.aside {
+		t.Error("it does not step aside after as much as there may be in a lap")
+	}
+}
