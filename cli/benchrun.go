@@ -48,8 +48,9 @@ func benchRunCommand() *cli.Command {
 			"\n  decline   no tasks: so many offers of whole agents are declined" +
 			"\n" +
 			"\nRates are from the first demand to the last task (or offer). Memory is what was resident at most, CPU time that of" +
-			"\nthe load alone. With --repeats each run has masters of its own, the table shows the run in the middle by what runs" +
-			"\na second, with the slowest and fastest, and JSON has all of them as \"runs\".",
+			"\nthe load alone. With --warmup the same load has run once before, as processes that have just begun touch their memory" +
+			"\nfor the first time, which a virtual machine may make slow. With --repeats each run has masters of its own, the table" +
+			"\nshows the run in the middle by what runs a second, with the slowest and fastest, and JSON has all of them as \"runs\".",
 		Flags: append([]cli.Flag{
 			&cli.IntFlag{Name: "agents", Usage: "`NUMBER` of simulated agents", Value: 1000},
 			&cli.IntFlag{Name: "frameworks", Usage: "`NUMBER` of frameworks", Value: 10},
@@ -62,6 +63,7 @@ func benchRunCommand() *cli.Command {
 			&cli.StringFlag{Name: "mem", Usage: "`SIZE` of each task's memory", Value: "128MiB"},
 			&cli.StringFlag{Name: "task-time", Usage: "`TIME` that every task runs for", Value: "1s"},
 			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is drawn depends on", Value: 1},
+			&cli.BoolFlag{Name: "warmup", Usage: "run the load once before it is measured"},
 			&cli.IntFlag{Name: "repeats", Usage: "`NUMBER` of runs", Value: 1},
 			&cli.StringFlag{Name: "timeout", Usage: "`TIME` after which a run is given up", Value: "10m"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORM`: table, wide or json", Value: "table"},
@@ -89,6 +91,7 @@ type benchmark struct {
 	door       *door.Door    // of those
 	fleet      []string      // arguments of bench agents
 	seed       uint64        // of what is drawn
+	warmup     bool          // the load runs once before
 	repeats    int           //
 	timeout    time.Duration // of each
 	plan       load.Plan
@@ -121,7 +124,7 @@ func benchRun(c *cli.Context) error {
 }
 
 func readBenchmark(c *cli.Context) (*benchmark, error) {
-	b := &benchmark{mix: c.String("mix"), masters: c.Int("masters-count"), seed: c.Uint64("seed"), repeats: c.Int("repeats")}
+	b := &benchmark{mix: c.String("mix"), masters: c.Int("masters-count"), seed: c.Uint64("seed"), warmup: c.Bool("warmup"), repeats: c.Int("repeats")}
 	if b.mix == mixMulti {
 		for _, name := range []string{"agents", "frameworks", "tasks", "resources", "cpus", "mem"} {
 			if c.IsSet(name) {
@@ -286,12 +289,27 @@ func (b *benchmark) run(ctx context.Context) (r benchResult, err error) {
 		conf.Constraints = []offers.Constraint{only}
 		leave = func(l *load.Load) error { return l.Close(context.WithoutCancel(ctx)) }
 	}
+	if b.warmup {
+		if err := warm(ctx, conf); err != nil {
+			return r, fmt.Errorf("warming up: %w", err)
+		}
+	}
 	l, err := load.Open(ctx, conf)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, leave(l)) }()
 	return measure(ctx, cluster, l)
+}
+
+// warm runs a load to its end and has the masters forget its frameworks.
+func warm(ctx context.Context, conf load.Config) error {
+	l, err := load.Open(ctx, conf)
+	if err != nil {
+		return err
+	}
+	_, err = l.Run(ctx)
+	return errors.Join(err, l.Close(context.WithoutCancel(ctx)))
 }
 
 // measure runs the load and returns what it and the processes took.

@@ -18,6 +18,7 @@ type benchShown struct {
 	Agents     int            `json:"agents"`
 	Frameworks int            `json:"frameworks"`
 	Tasks      int            `json:"tasks"`
+	Warmup     bool           `json:"warmup,omitempty"` // the same load had run once before
 	Accepted   float64        `json:"accepted_per_second"`
 	Running    float64        `json:"running_per_second"`
 	Finished   float64        `json:"finished_per_second"`
@@ -51,7 +52,7 @@ type processShown struct {
 // figures of r as they are shown.
 func (b *benchmark) figures(r benchResult) benchShown {
 	return benchShown{
-		Agents: b.agents, Frameworks: b.frameworks, Tasks: b.plan.Tasks(),
+		Agents: b.agents, Frameworks: b.frameworks, Tasks: b.plan.Tasks(), Warmup: b.warmup,
 		Accepted: rounded(r.Accepted, 1), Running: rounded(r.Running, 1), Finished: rounded(r.Finished, 1), Declined: rounded(r.Declined, 1),
 		Dropped:   r.Dropped,
 		Latency:   latenciesShown{inMillis(r.DemandToOffer), inMillis(r.AcceptToAccepted), inMillis(r.AcceptToRunning)},
@@ -101,7 +102,11 @@ func (b *benchmark) draw(p *page, middle benchShown, runs []benchShown) {
 	if b.mix == mixDecline {
 		what = grouped(b.plan.Declines()) + " offers"
 	}
-	p.printf("%s, %s agents, %s frameworks, %s, seed %d\n\n", b.mix, grouped(b.agents), grouped(b.frameworks), what, b.seed)
+	warm := ""
+	if b.warmup {
+		warm = ", for the second time"
+	}
+	p.printf("%s, %s agents, %s frameworks, %s, seed %d%s\n\n", b.mix, grouped(b.agents), grouped(b.frameworks), what, b.seed, warm)
 	b.drawRates(p, middle, runs)
 	if middle.Dropped > 0 {
 		p.printf("\n%s launches were dropped and made again.\n", grouped(middle.Dropped))
