@@ -79,7 +79,7 @@ func (o Options) filled() Options {
 		o.Silence = 30 * time.Second
 	}
 	if o.Dial == nil {
-		o.Dial = (&net.Dialer{}).DialContext
+		o.Dial = overNetwork
 	}
 	if o.Ping == 0 {
 		o.Ping = min(5*time.Second, o.Silence/3)
@@ -87,11 +87,17 @@ func (o Options) filled() Options {
 	return o
 }
 
+var overNetwork Dialer = new(net.Dialer).DialContext
+
 const (
 	handshakeTimeout = 10 * time.Second
 	writeTimeout     = 10 * time.Second
 	closeTimeout     = 2 * time.Second
 	lingerTimeout    = 100 * time.Millisecond // for the other end to read why
+
+	// readBuffer is what a connection has all its life, most of them idle: enough for
+	// a few messages of an agent. What is longer is read past it.
+	readBuffer = 1024
 )
 
 // Conn is a websocket connection: whoever calls Receive reads, and one goroutine
@@ -131,6 +137,7 @@ var _ Link = (*Conn)(nil)
 func Upgrade(w http.ResponseWriter, r *http.Request, protocol string, opts Options) (*Conn, error) {
 	up := websocket.Upgrader{
 		HandshakeTimeout: handshakeTimeout,
+		ReadBufferSize:   readBuffer,
 		WriteBufferSize:  4096,
 		WriteBufferPool:  &writeBuffers,
 		Subprotocols:     spoken(protocol, opts),
@@ -180,7 +187,7 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 	d := websocket.Dialer{
 		NetDialContext:   dialCork(&below, opts.filled().Dial),
 		HandshakeTimeout: handshakeTimeout,
-		ReadBufferSize:   4096,
+		ReadBufferSize:   readBuffer,
 		WriteBufferSize:  4096,
 		WriteBufferPool:  &writeBuffers,
 		Subprotocols:     spoken(protocol, opts),
