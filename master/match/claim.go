@@ -181,10 +181,10 @@ func (m *Matcher) claimFor(f *framework, now time.Time) {
 	}
 }
 
-// claimable returns offers that d would fit with and may claim, nil where there are none
-// or it fits without.
+// claimable returns offers that d would fit with and may claim, nil where there are none,
+// its framework wants none, or it fits without.
 func (m *Matcher) claimable(d *demand, now time.Time) []*offers.Offer {
-	if m.compile(d); d.column < 0 || !d.quota && len(d.spec.Constraints) == 0 && m.somebodyHas(d.need) {
+	if m.compile(d); d.owner.suppressed || d.column < 0 || !d.quota && len(d.spec.Constraints) == 0 && m.somebodyHas(d.need) {
 		return nil
 	}
 	c, unit := &m.claims, m.speaksFor(d)

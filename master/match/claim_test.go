@@ -212,3 +212,20 @@ func TestClaimsOfWithdrawnDemandsAreForgotten(t *testing.T) {
 	}
 	b.offered()
 }
+
+// TestSuppressedFrameworksClaimNothing: until they revive.
+func TestSuppressedFrameworksClaimNothing(t *testing.T) {
+	b := hoarded(t, 4, 1)
+	b.later(0)
+	probe := b.framework("probe", "default")
+	b.demand(probe, `{"id":"p","resources":{"cpus":1},"count":1}`)
+	b.later(0)
+	b.Suppress(probe)
+	if _, rescinds := b.later(20 * time.Second); len(rescinds) > 0 {
+		t.Errorf("for a framework that wants no offers %v", rescinds)
+	}
+	b.Revive(probe)
+	if got, _ := b.later(time.Second); len(offeredTo(probe, got)) != 1 {
+		t.Errorf("once it revived %d offers", len(got))
+	}
+}
