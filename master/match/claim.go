@@ -15,10 +15,12 @@ import (
 // An offer is left to its framework for the grace of the configuration. From then on
 // it is taken back when a demand waits that would fit with it, of a framework that
 // fair share would serve first even if it had one unit more and the offer's that much
-// less. So what is taken back goes to the other, nothing goes back and forth, and
-// who has no more than its share keeps its offers for their whole life. Who answers other
-// offers, and gangs, which were promised a time, are left theirs for so many times
-// as long as patience says: they may have much to go through.
+// less. What is taken back is offered to the other before it is anybody's turn: one
+// who is left with nothing of a large offer may come first, and would have it again.
+// So nothing goes back and forth, and who has no more than its share keeps its offers
+// for their whole life. Who answers other offers, and gangs, which were promised a
+// time, are left theirs for so many times as long as patience says: they may have much
+// to go through.
 //
 // Each demand is tried once when it was parked and again after every ClaimAgain. Those
 // that are withdrawn meanwhile stay in the lists until these are twice as long as there
@@ -32,6 +34,7 @@ type claims struct {
 	tried      []*framework // those of which demands were tried and found nothing
 	after      time.Time    // nothing is tried before
 	holders    []*framework // scratch of Claim: who leaves offers unanswered, the highest share first
+	won        []*demand    // those for which offers were taken back since the last Ready
 	looks      int          // that the present Claim has left
 	rounds     uint64       // demands ever tried
 }
@@ -171,7 +174,7 @@ func (m *Matcher) claimFor(f *framework, now time.Time) {
 		}
 		if list := m.claimable(d, now); list != nil {
 			m.rescind(list, "fair_share")
-			c.after = now
+			c.after, c.won = now, append(c.won, d)
 			return
 		}
 		d.claims = true
@@ -179,6 +182,21 @@ func (m *Matcher) claimFor(f *framework, now time.Time) {
 			c.tried = append(c.tried, f)
 		}
 	}
+}
+
+// serveClaims serves those for whom offers were taken back. Where that takes very long
+// the others have their turn like all who wait; those of batches are matched with them.
+func (m *Matcher) serveClaims() {
+	looked := m.looks()
+	for _, d := range m.claims.won {
+		if m.activate(d); d.at < 0 || !d.owner.online || d.owner.suppressed || m.looks()-looked >= turnLooks {
+			continue
+		}
+		if m.compile(d); !m.batched(d) {
+			m.serve(d)
+		}
+	}
+	m.claims.won = nil
 }
 
 // claimable returns offers that d would fit with and may claim, nil where there are none,

@@ -213,6 +213,26 @@ func TestClaimsOfWithdrawnDemandsAreForgotten(t *testing.T) {
 	b.offered()
 }
 
+// TestWhatIsClaimedGoesToWhoClaimed: also where the other, that is left nothing, has had fewer
+// allocations and so would be next, and wants all of it.
+func TestWhatIsClaimedGoesToWhoClaimed(t *testing.T) {
+	b := newBench(t, Config{OfferGrace: time.Second})
+	b.agent("a0", `{"cpus":32}`)
+	hoarder, probe := b.framework("hoarder", "default"), b.framework("probe", "default")
+	for range 5 {
+		b.demand(probe, `{"id":"p","resources":{"cpus":1},"count":1}`)
+		b.offered()
+	}
+	b.demand(probe, `{"id":"p","resources":{"cpus":1},"count":0}`)
+	b.demand(hoarder, `{"id":"all","resources":{"cpus":32},"count":1}`)
+	b.offered()
+	b.demand(probe, `{"id":"p","resources":{"cpus":1},"count":1}`)
+	got, rescinds := b.later(time.Minute)
+	if len(offeredTo(probe, got)) != 1 || len(got) != 1 || len(rescinds) != 1 {
+		t.Errorf("%d offers, %d of them to who claimed, and rescinds %v", len(got), len(offeredTo(probe, got)), rescinds)
+	}
+}
+
 // TestSuppressedFrameworksClaimNothing: until they revive.
 func TestSuppressedFrameworksClaimNothing(t *testing.T) {
 	b := hoarded(t, 4, 1)

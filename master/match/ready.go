@@ -67,6 +67,7 @@ func (m *Matcher) Ready(now time.Time) Ready {
 	m.round++
 	r, before, looked := Ready{}, m.counters.Decisions, m.looks()
 	m.settleSolved()
+	m.serveClaims()
 	for n := 0; ; n++ {
 		f := m.fair.next()
 		if f == nil && m.nextLap() {
