@@ -56,7 +56,10 @@ func (m *Matcher) claim(d *demand) {
 		return
 	}
 	if f := d.owner; len(f.claims)+len(f.tried) > 2*len(f.demands)+spareClaims {
-		m.dropClaims(f, func(d *demand) bool { return f.demands[d.spec.ID] != d })
+		m.dropClaims(f, func(d *demand) bool {
+			d.claims = f.demands[d.spec.ID] == d // one that was met may come back, see Decided
+			return !d.claims
+		})
 	}
 	d.claims = true
 	m.enterClaim(d)

@@ -249,3 +249,36 @@ func TestSuppressedFrameworksClaimNothing(t *testing.T) {
 		t.Errorf("once it revived %d offers", len(got))
 	}
 }
+
+// TestDemandsThatComeBackClaim: one that was met and stands again, since its launch
+// came to nothing, claims like any other, though it was forgotten among the claims
+// meanwhile.
+func TestDemandsThatComeBackClaim(t *testing.T) {
+	b := newBench(t, Config{OfferGrace: time.Second})
+	b.agent("a0", `{"cpus":32}`)
+	hoarder, probe := b.framework("hoarder", "default"), b.framework("probe", "default")
+	b.demand(hoarder, `{"id":"all","resources":{"cpus":32},"count":1}`)
+	held := b.offered()
+	for n := range 2 * spareClaims {
+		b.demand(probe, fmt.Sprintf(`{"id":"d%d","resources":{"cpus":1},"count":1}`, n))
+	}
+	b.offered() // all of them wait
+	b.demand(hoarder, `{"id":"all","resources":{"cpus":32},"count":0}`)
+	b.Decline(hoarder, []offers.OfferID{held[0].ID}, 0, b.now)
+	var accepts []Acceptance
+	for n, o := range b.offered() {
+		accepts = append(accepts, b.launch(o, map[string]string{fmt.Sprintf("t%d", n): `{"cpus":1}`}))
+	}
+	b.demand(probe, `{"id":"later","resources":{"cpus":32},"count":1}`)
+	b.offered() // it waits, and those that are met are forgotten
+	b.demand(probe, `{"id":"later","resources":{"cpus":32},"count":0}`)
+	for i := range accepts {
+		b.LaunchFailed(&accepts[i].Launches[0])
+	}
+	b.demand(hoarder, `{"id":"most","resources":{"cpus":32},"count":1}`)
+	b.offered()
+	b.Decided(&accepts[0], 0, false)
+	if got, _ := b.later(2 * time.Second); len(offeredTo(probe, got)) != 1 {
+		t.Errorf("a demand that came back is offered %d times", len(offeredTo(probe, got)))
+	}
+}
