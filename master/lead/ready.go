@@ -6,7 +6,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-// sendReady sends what the matcher decided, one message a framework.
+// sendReady sends what the matcher decided.
 func (c *Core) sendReady(r match.Ready) {
 	if len(r.Offers)+len(r.Rescinds) > 0 {
 		c.dirty = true
@@ -21,21 +21,56 @@ func (c *Core) sendReady(r match.Ready) {
 			s.peer.Send(&wire.Waiting{DemandID: h.Demand, Stopped: h.Stopped, Message: h.Why}, "")
 		}
 	}
-	byFramework := map[offers.FrameworkID]*wire.OffersMessage{}
-	var order []offers.FrameworkID
-	for _, o := range r.Offers {
-		m := byFramework[o.Framework]
-		if m == nil {
-			m = &wire.OffersMessage{}
-			byFramework[o.Framework] = m
-			order = append(order, o.Framework)
-		}
-		m.Offers = append(m.Offers, c.wireOffer(o))
+	c.sendOffers(r.Offers)
+}
+
+// How many bytes of offers one message has at most, as offerWeight counts them, and with
+// those of a gang, which are to come together. It is well below wire.MaxMessage,
+// since texts grow when they are encoded.
+const (
+	offersWeight = 512 << 10
+	gangWeight   = wire.MaxMessage / 2
+)
+
+// sendOffers sends the offers of a turn, those of a framework in as few messages as it
+// takes.
+func (c *Core) sendOffers(list []*offers.Offer) {
+	type bundle struct {
+		peer   Peer // nil: the framework is not there
+		offers []wire.Offer
+		weight int
 	}
-	for _, id := range order {
-		if s := c.frameworks[id]; s != nil {
-			s.peer.Send(byFramework[id], "")
+	send := func(b *bundle) {
+		b.peer.Send(&wire.OffersMessage{Offers: b.offers}, "")
+		b.offers, b.weight = nil, 0
+	}
+	byFramework := map[offers.FrameworkID]*bundle{}
+	var order []*bundle
+	for _, o := range list {
+		b := byFramework[o.Framework]
+		if b == nil {
+			b = new(bundle)
+			if s := c.frameworks[o.Framework]; s != nil {
+				b.peer = s.peer
+				order = append(order, b)
+			}
+			byFramework[o.Framework] = b
 		}
+		if b.peer == nil {
+			continue
+		}
+		one := c.wireOffer(o)
+		weight, last, most := offerWeight(&one), len(b.offers)-1, offersWeight
+		if last >= 0 && b.offers[last].DemandID == o.Demand && c.match.OfGang(o) {
+			most = gangWeight
+		}
+		if last >= 0 && b.weight+weight > most {
+			send(b)
+		}
+		b.offers, b.weight = append(b.offers, one), b.weight+weight
+	}
+	for _, b := range order {
+		send(b)
 	}
 }
 
@@ -50,4 +85,19 @@ func (c *Core) wireOffer(o *offers.Offer) wire.Offer {
 		}
 	}
 	return out
+}
+
+// offerWeight is about how many bytes an offer takes in a message.
+func offerWeight(o *wire.Offer) int {
+	weight := 512 + len(o.DemandID) + len(o.Agent.Name) + len(o.Agent.Host) + len(o.Agent.Address) + 16*len(o.Resources.Ports)
+	for name, value := range o.Agent.Attributes {
+		weight += len(name) + len(value) + 6
+	}
+	for class, d := range o.Resources.Devices {
+		weight += len(class) + 64
+		for _, id := range d.IDs {
+			weight += len(id) + 20 // and what is free of it
+		}
+	}
+	return weight
 }

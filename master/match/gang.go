@@ -71,6 +71,13 @@ func (m *Matcher) outright(d *demand) (stopped []string, missing int64) {
 	return stopped, missing
 }
 
+// OfGang reports whether an offer is one of a gang's, which are made in one turn, one
+// behind the other, and are to be told together.
+func (m *Matcher) OfGang(o *offers.Offer) bool {
+	d := m.demandOf(o)
+	return d != nil && d.gang()
+}
+
 // parkGang parks a gang until as many units as are missing might have found room.
 func (m *Matcher) parkGang(d *demand, stopped []string, missing int64) {
 	if slices.Equal(stopped, []string{stopQuota}) {
