@@ -705,3 +705,16 @@ func TestHowItGotLost(t *testing.T) {
 		t.Errorf("%s: %+v", tell(r), r.Send)
 	}
 }
+
+// TestLongMessagesAreCut: what a task asked to run may be in the error, all of it, and
+// goes nowhere in full.
+func TestLongMessagesAreCut(t *testing.T) {
+	m := fresh(t)
+	launch(t, m, at(1), offers.Task{ID: "t1"})
+	m.Ready()
+	m.Ended(name("t1"), How{Failed: "there is no " + strings.Repeat("x", 200_000)}, at(2))
+	sent := m.Ready().Send
+	if len(sent) != 1 || len(sent[0].Message) > offers.MaxStatusMessage || !strings.HasPrefix(sent[0].Message, "there is no xxx") || !strings.HasSuffix(sent[0].Message, "…") {
+		t.Errorf("%d statuses, the first of %d bytes", len(sent), len(sent[0].Message))
+	}
+}

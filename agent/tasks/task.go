@@ -129,7 +129,8 @@ func (t *task) report(r Report) {
 	t.Reports = append(t.Reports, r)
 }
 
-// status returns a report as it travels.
+// status returns a report as it travels, cut to what masters keep of it: an error may
+// name all of a command.
 func (t *task) status(r Report, agent offers.AgentID, host string) wire.TaskStatus {
 	s := wire.TaskStatus{Framework: t.Framework, LaunchID: t.LaunchID, Status: offers.Status{
 		Task: t.Task.ID, Agent: agent, State: r.State, UpdateID: r.ID, Reason: r.Reason, Message: r.Message,
@@ -138,6 +139,7 @@ func (t *task) status(r Report, agent offers.AgentID, host string) wire.TaskStat
 	if r.State != offers.Dropped && r.State != offers.Rejected {
 		s.Devices = t.Holding.Devices.Map()
 	}
+	s.Cut()
 	return s
 }
 
