@@ -119,7 +119,9 @@ func (a *Agent) act() error {
 		if r.Usage {
 			a.send(a.usage())
 		}
-		a.sendStatuses(r.Send)
+		for m := range wire.InMessages(r.Send) {
+			a.send(m)
+		}
 	}
 }
 
@@ -214,16 +216,6 @@ func (a *Agent) settled() {
 	if a.held != nil && a.machine.Orphans() == 0 {
 		close(a.held)
 		a.held = nil
-	}
-}
-
-// sendStatuses sends reports in order, in messages of bounded size.
-func (a *Agent) sendStatuses(statuses []wire.TaskStatus) {
-	const most = 1000
-	for len(statuses) > 0 {
-		n := min(most, len(statuses))
-		a.send(&wire.Statuses{Statuses: statuses[:n]})
-		statuses = statuses[n:]
 	}
 }
 

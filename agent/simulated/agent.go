@@ -187,7 +187,9 @@ func (a *agent) act(now time.Time) {
 		if r.Usage {
 			a.sendUsage()
 		}
-		a.sendStatuses(r.Send)
+		for m := range wire.InMessages(r.Send) {
+			a.send(m)
+		}
 	}
 }
 
@@ -243,16 +245,6 @@ func (a *agent) sendUsage() {
 		a.fleet.config.Logger.Error("not all of the use of devices is told", "agent", a.self.Name, "error", err)
 	}
 	a.send(usage)
-}
-
-// sendStatuses sends reports in order, in messages of bounded size.
-func (a *agent) sendStatuses(statuses []wire.TaskStatus) {
-	const most = 1000
-	for len(statuses) > 0 {
-		n := min(most, len(statuses))
-		a.send(&wire.Statuses{Statuses: statuses[:n]})
-		statuses = statuses[n:]
-	}
 }
 
 // send sends a message to the master that listens, if one does. What it can't
