@@ -475,6 +475,7 @@ func TestOthersAreAskedAboutASilentMaster(t *testing.T) {
 		{"the other learns who leads later", nil, 2 * beat, 2 * beat},
 		{"the other names a third", &wire.RedirectError{Location: "ws://m3:1/v1/framework"}, 0, beat},
 		{"the other names the silent one", &wire.RedirectError{Location: "ws://m1:1/v1/framework"}, 0, 3 * beat},
+		{"the other names the silent one as that calls itself", &wire.RedirectError{Location: "ws://10.0.0.1:1/v1/framework"}, 0, 3 * beat},
 		{"the other does not know", &wire.StatusError{Status: 503}, 0, 3 * beat},
 		{"the other is dead", errors.New("connection refused"), 0, 3 * beat},
 	} {
@@ -502,7 +503,7 @@ func TestOthersAreAskedAboutASilentMaster(t *testing.T) {
 						if err != nil {
 							t.Error(err)
 						}
-						frameworktest.Over(t, theirs).Send(&wire.Registered{FrameworkID: "f1", Master: wire.MasterInfo{Term: 1}, Heartbeat: offers.Duration(beat)}, env.RequestID)
+						frameworktest.Over(t, theirs).Send(&wire.Registered{FrameworkID: "f1", Master: wire.MasterInfo{Address: "10.0.0.1:1", Term: 1}, Heartbeat: offers.Duration(beat)}, env.RequestID)
 					}()
 					return ours, nil
 				}

@@ -10,8 +10,12 @@ import (
 
 // doubt asks the other masters who leads, since the one at at, which link leads to, has
 // let a heartbeat go by. A leader that was stopped or cut off ends no connection; where
-// another one is named, or leads itself, it is left before its silence is over.
+// another one is named, or leads itself, it is left before its silence is over. The
+// others know it by the address that it tells, which need not be the one in at.
 func (c *Client) doubt(ctx context.Context, link wire.Link, at string) {
+	c.mu.Lock()
+	told := c.session.Master().Address
+	c.mu.Unlock()
 	for _, other := range c.config.Masters {
 		if sameHost(other, at) {
 			continue
@@ -25,7 +29,7 @@ func (c *Client) doubt(ctx context.Context, link wire.Link, at string) {
 			found.Close("it was only asked whether it leads")
 		case !errors.As(err, &elsewhere):
 			continue // it does not know
-		case sameHost(elsewhere.Location, at):
+		case sameHost(elsewhere.Location, at), hostOf(elsewhere.Location) == told:
 			return
 		}
 		link.End("another master leads")
@@ -34,8 +38,13 @@ func (c *Client) doubt(ctx context.Context, link wire.Link, at string) {
 }
 
 // sameHost reports whether two URLs are of one host and port.
-func sameHost(a, b string) bool {
-	u, err := url.Parse(a)
-	v, err2 := url.Parse(b)
-	return err == nil && err2 == nil && u.Host == v.Host
+func sameHost(a, b string) bool { return hostOf(a) != "" && hostOf(a) == hostOf(b) }
+
+// hostOf returns the host:port of a URL, "" of what is none.
+func hostOf(at string) string {
+	u, err := url.Parse(at)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }

@@ -24,6 +24,7 @@ type Session struct {
 	info    wire.FrameworkInfo // with the id, once there is one
 	attempt wire.Attempt       // the last connection
 	term    uint64             // the highest that registered us
+	master  wire.MasterInfo    // that did so last
 
 	form      wire.Form // of the last connection
 	linked    bool      // there is a connection
@@ -78,6 +79,9 @@ func (s *Session) Live() bool { return s.live }
 
 // Term returns the highest term that has registered the framework.
 func (s *Session) Term() uint64 { return s.term }
+
+// Master returns the leader that registered the framework last, as it calls itself.
+func (s *Session) Master() wire.MasterInfo { return s.master }
 
 // Take returns what there is to do and forgets it.
 func (s *Session) Take() Output {
@@ -204,7 +208,7 @@ func (s *Session) registered(m *wire.Registered) {
 		return
 	}
 	s.info.ID, s.term, s.live = m.FrameworkID, m.Master.Term, true
-	s.heartbeat = time.Duration(m.Heartbeat)
+	s.master, s.heartbeat = m.Master, time.Duration(m.Heartbeat)
 	if s.before {
 		s.show(Reconnected{Master: m.Master})
 	}
