@@ -70,6 +70,20 @@ func TestFollowerPassesOn(t *testing.T) {
 	}
 }
 
+// Who reads events goes on where the stream ended, also over a master that does not lead.
+func TestEventsGoOnOverAFollower(t *testing.T) {
+	leader := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "after ", r.Header.Get("Last-Event-ID"))
+	}))
+	defer leader.Close()
+	s := newScene(t, "")
+	s.verify = offers.Errorf(offers.NotLeader, "this master does not lead")
+	s.leader = replica.Member{ID: "m2@2", Name: "m2", HTTP: strings.TrimPrefix(leader.URL, "http://")}
+	if _, _, text := s.ask("GET", "/v1/events", "", "Prefer", "pass-on", "Last-Event-ID", "1-7-0"); text != "after 1-7-0" {
+		t.Errorf("the leader is asked for what comes %s", text)
+	}
+}
+
 // A long answer is packed for those who take that.
 func TestLongAnswersArePacked(t *testing.T) {
 	s := newScene(t, "")

@@ -122,7 +122,7 @@ func (a *api) proxy(at *url.URL, whose, via string) http.Handler {
 				pr.Out.Header = a.door.Header()
 			}
 			pr.Out.Header.Set("Via", via)
-			keep(pr.Out.Header, asked, "Range", "If-Range", "Content-Type", "Accept-Encoding",
+			keep(pr.Out.Header, asked, "Range", "If-Range", "Content-Type", "Accept-Encoding", "Last-Event-Id",
 				"Connection", "Upgrade", "Sec-Websocket-Version", "Sec-Websocket-Key", "Sec-Websocket-Protocol")
 		},
 		ModifyResponse: func(resp *http.Response) error {
