@@ -54,16 +54,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		m.ended(o, how, "")
 	}
 	if err != nil {
-		for _, d := range drafts {
-			switch id := d.Task.ID; {
-			case id == "":
-			case inUse(id): // perhaps by this very accept, sent once more: that task is not dropped
-				out.Errors = append(out.Errors, offers.Errorf(offers.TaskIDInUse, "task id %s is in use", id))
-			default:
-				out.Updates = append(out.Updates, report(id, offers.Dropped, offers.ReasonOfferGone, err.Error(), now))
-			}
-		}
-		out.Errors = append(out.Errors, asError(err))
+		out.drop(drafts, err, inUse, now)
 		return out
 	}
 	m.counters.Accepted += uint64(len(ended))
@@ -108,6 +99,20 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 		m.refuse(f, a, &rest, now, refuse)
 	}
 	return out
+}
+
+// drop answers an accept of offers of which one is gone: none of its tasks is launched.
+func (a *Acceptance) drop(drafts []Draft, err error, inUse func(offers.TaskID) bool, now time.Time) {
+	for _, d := range drafts {
+		switch id := d.Task.ID; {
+		case id == "":
+		case inUse(id): // perhaps by this very accept, sent once more: that task is not dropped
+			a.Errors = append(a.Errors, offers.Errorf(offers.TaskIDInUse, "task id %s is in use", id))
+		default:
+			a.Updates = append(a.Updates, report(id, offers.Dropped, offers.ReasonOfferGone, err.Error(), now))
+		}
+	}
+	a.Errors = append(a.Errors, asError(err))
 }
 
 // madeFor returns which offer the next task after so many uses a unit of: they are
