@@ -8,7 +8,10 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-const maxKey = 512 // bytes of a key in a framework's store
+const (
+	maxKey  = 512                      // bytes of a key in a framework's store
+	maxKeys = wire.MaxMessage - 64<<10 // bytes of the keys in one answer, as they are in JSON
+)
 
 // ReadsState reports whether a message reads what is replicated and so needs a
 // check of the leadership before it is handled. Of a reconcile the answer
@@ -42,6 +45,10 @@ func (s *Framework) prepareStore(m *wire.StateRequest, request string) Work {
 			answer.Keys = []string{}
 			for key := range c.state().Keys(s.id, m.Key) {
 				answer.Keys = append(answer.Keys, key)
+			}
+			if text, err := json.Marshal(answer.Keys); err != nil || len(text) > maxKeys {
+				refuse(s.peer, offers.Errorf(offers.TooLarge, "state: the keys have more than %d bytes together: name a beginning of them as key", maxKeys), request)
+				return
 			}
 			s.peer.Send(answer, request)
 		case "put":
