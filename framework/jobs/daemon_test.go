@@ -259,6 +259,8 @@ func TestDoorOfTheDaemon(t *testing.T) {
 		{"POST", "/v1/jobs/a/stop", "", "sesame", "", 404, ""},
 		{"POST", "/v1/jobs/a/dance", "", "sesame", "", 404, ""},
 		{"GET", "/v1/jobs/a?after=x", "", "sesame", "", 400, ""},
+		{"GET", "/v1/jobs/a?brief=7", "", "sesame", "", 400, `brief is \"7\"; it is true or false`},
+		{"GET", "/v1/jobs/a?brief=1", "", "sesame", "", 404, ""},
 		{"GET", "/healthz", "", "", "", 200, ""},
 	} {
 		r := httptest.NewRequest(c.method, "http://127.0.0.1"+c.path, strings.NewReader(c.body))

@@ -117,7 +117,12 @@ func (d *Daemon) one(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	brief := r.URL.Query().Get("brief") == "true"
+	brief := false
+	if text := r.URL.Query().Get("brief"); text != "" {
+		if brief, err = strconv.ParseBool(text); err != nil {
+			return nil, offers.Errorf(offers.BadMessage, "brief is %.60q; it is true or false", text)
+		}
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxWatch)
 	defer cancel()
 	for {
