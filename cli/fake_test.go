@@ -281,11 +281,14 @@ func items(list string) (map[string]json.RawMessage, []json.RawMessage, string) 
 
 func (f *fake) list(w http.ResponseWriter, r *http.Request, list string) {
 	whole, all, key := items(list)
-	for _, filter := range []string{"state", "role", "framework", "agent"} {
+	for _, filter := range []string{"state", "role", "framework", "agent", "resource"} {
 		want := r.FormValue(filter)
 		field := map[string]string{"framework": "framework_id", "agent": "agent_id"}[filter]
 		if field == "" {
 			field = filter
+		}
+		if filter == "resource" {
+			field = "name"
 		}
 		if list == "roles" && filter == "role" {
 			field = "name"
@@ -295,6 +298,10 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request, list string) {
 			_ = json.Unmarshal(raw, &have)
 			return want != "" && have[field] != want
 		})
+	}
+	if list == "rings" && len(all) == 0 {
+		refuse(w, http.StatusNotFound, "bad_message", fmt.Sprintf("there are no rings of %q; there are cpus, mem", r.FormValue("resource")))
+		return
 	}
 	f.mu.Lock()
 	pages := f.pages

@@ -21,18 +21,12 @@ func ringsCommand() *cli.Command {
 				return err
 			}
 			return look(c, func(ctx context.Context, cl *client) (sight, error) {
-				only := c.String("resource")
-				s, err := seeList(ctx, cl, "/v1/rings", "resources", filters(c, "resource"), func(p *page, list []api.RingSet) {
-					drawRings(p, list, only)
-				})
+				s, err := seeList(ctx, cl, "/v1/rings", "resources", filters(c, "resource"), drawRings)
 				if err != nil {
 					return s, err
 				}
 				s.draw = drawAway(s.raw, s.draw)
-				if only != "" {
-					s.raw, err = onlyKind(ctx, cl, s.raw, only)
-				}
-				return s, err
+				return s, nil
 			})
 		},
 	}
@@ -60,59 +54,14 @@ func drawAway(raw []byte, draw func(*page) error) func(*page) error {
 	}
 }
 
-// onlyKind keeps one kind of the answer and refuses a kind that isn't there.
-func onlyKind(ctx context.Context, cl *client, raw []byte, only string) ([]byte, error) {
-	kinds, _, err := kindsOf(raw)
-	if err != nil {
-		return nil, err
-	}
-	if r, found := kinds[only]; found {
-		return json.Marshal(map[string][]json.RawMessage{"resources": {r}})
-	}
-	if raw, err = cl.list(ctx, "/v1/rings", "resources", nil); err != nil {
-		return nil, err
-	}
-	_, names, err := kindsOf(raw)
-	if err != nil {
-		return nil, err
-	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("there are no rings of %q: no agent is here", only)
-	}
-	return nil, fmt.Errorf("there are no rings of %q; there are %s", only, strings.Join(names, ", "))
-}
-
-// kindsOf reads the rings of each kind out of the masters' answer, and the kinds
-// in their order.
-func kindsOf(raw []byte) (kinds map[string]json.RawMessage, names []string, err error) {
-	list, err := listOf[json.RawMessage](raw, "resources")
-	if err != nil {
-		return nil, nil, err
-	}
-	kinds = map[string]json.RawMessage{}
-	for _, r := range list {
-		var kind api.RingSet
-		if err := json.Unmarshal(r, &kind); err != nil {
-			return nil, nil, fmt.Errorf("the master's rings can't be read: %w", err)
-		}
-		kinds[kind.Name], names = r, append(names, kind.Name)
-	}
-	return kinds, names, nil
-}
-
 // barWidth is the length of the bar of the fullest ring.
 const barWidth = 20
 
-func drawRings(p *page, list []api.RingSet, only string) {
-	first := true
-	for _, kind := range list {
-		if only != "" && kind.Name != only {
-			continue
-		}
-		if !first {
+func drawRings(p *page, list []api.RingSet) {
+	for i, kind := range list {
+		if i > 0 {
 			p.printf("\n")
 		}
-		first = false
 		total := 0
 		for _, r := range kind.Rings {
 			total += len(r.Agents)

@@ -42,6 +42,7 @@ func TestBadRequestsAreToldWhy(t *testing.T) {
 		{"GET", "/v1/offers?next=zz", "", 400, offers.BadMessage, "next"},
 		{"GET", "/v1/roles?next=zz", "", 400, offers.BadMessage, "next"},
 		{"GET", "/v1/explain?next=zz", "", 400, offers.BadMessage, "next"},
+		{"GET", "/v1/rings?resource=zz", "", 404, offers.BadMessage, `there are no rings of "zz"; there are cpus, mem`},
 		{"GET", "/v1/tasks?limit=many", "", 400, offers.BadMessage, "limit"},
 		{"GET", "/v1/tasks?stale=maybe", "", 400, offers.BadMessage, "stale"},
 		{"GET", "/v1/tasks/f00001:t1/logs?stream=out", "", 400, offers.BadMessage, "stream"},
@@ -138,6 +139,23 @@ func TestOperatorsOrdersAreCommitted(t *testing.T) {
 		if got := timeless(t, s.orders); got != timeless(t, row.want) {
 			t.Errorf("%s committed\n%s; want\n%s", row.path, got, timeless(t, row.want))
 		}
+	}
+}
+
+// Without agents there are no rings; a copy that holds none says nothing of what
+// there is.
+func TestRingsOfOneKind(t *testing.T) {
+	s := newScene(t, "")
+	if status, _, text := s.ask("GET", "/v1/rings?resource=mem", ""); status != 200 || !strings.Contains(text, `"name":"mem"`) || strings.Contains(text, `"name":"cpus"`) {
+		t.Errorf("of mem: %d %s", status, text)
+	}
+	if status, _, text := s.ask("GET", "/v1/rings?resource=mem&stale=true", ""); status != 200 || !strings.Contains(text, `{"resources":[]`) {
+		t.Errorf("of a copy: %d %s", status, text)
+	}
+	s.shown.Match.Rings = nil
+	s.wantError("GET", "/v1/rings?resource=mem", "", 404, offers.BadMessage, `there are no rings of "mem": no agent is here`)
+	if status, _, text := s.ask("GET", "/v1/rings", ""); status != 200 || !strings.Contains(text, `{"resources":[]`) {
+		t.Errorf("of all: %d %s", status, text)
 	}
 }
 

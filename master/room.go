@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -54,9 +55,16 @@ func (a *api) listOffers(r *http.Request, p *picture) (any, error) {
 
 // listRings has all of a kind on one page; ?resource= asks for one kind.
 func (a *api) listRings(r *http.Request, p *picture) (any, error) {
-	out := []shown.RingSet{}
+	out, only := []shown.RingSet{}, r.URL.Query().Get("resource")
+	stale, err := flag(r, "stale")
+	if err == nil && !stale { // a copy holds no rings, whatever there are
+		err = p.ringed(only)
+	}
+	if err != nil {
+		return nil, err
+	}
 	for _, set := range p.Match.Rings {
-		if given(r.URL.Query().Get("resource"), set.Name) {
+		if given(only, set.Name) {
 			continue
 		}
 		amount := func(n int64) json.Number { return showKind(set.Name, n) }
@@ -81,4 +89,19 @@ func (a *api) listRings(r *http.Request, p *picture) (any, error) {
 		}
 	}
 	return shown.RingSets{Resources: out, Away: away}, nil
+}
+
+// ringed refuses a kind that there are no rings of.
+func (p *picture) ringed(kind string) error {
+	var names []string
+	for _, set := range p.Match.Rings {
+		names = append(names, set.Name)
+	}
+	switch {
+	case !given(kind, names...):
+		return nil
+	case len(names) == 0:
+		return &statusError{http.StatusNotFound, offers.Errorf(offers.BadMessage, "there are no rings of %.60q: no agent is here", kind)}
+	}
+	return &statusError{http.StatusNotFound, offers.Errorf(offers.BadMessage, "there are no rings of %.60q; there are %s", kind, strings.Join(names, ", "))}
 }
