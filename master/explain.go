@@ -61,6 +61,10 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.elsewhere(w, r, err)
 	}
+	l, err := newLister(r, "demands")
+	if err != nil {
+		return err
+	}
 	q, err := readQuestion(r.URL.Query(), &picture{State: s})
 	if err != nil {
 		return err
@@ -76,11 +80,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 	case q.demand != "":
 		return &statusError{http.StatusNotFound, offers.Errorf(offers.BadDemand, "framework %s has no demand %.100q", q.framework, q.demand)}
 	}
-	page, err := p.showWaiting(r, &q, got.waiting)
-	if err != nil {
-		return err
-	}
-	return write(w, page)
+	return write(w, p.showWaiting(l, &q, got.waiting))
 }
 
 func readQuestion(in url.Values, p *picture) (q question, err error) {
@@ -97,11 +97,6 @@ func readQuestion(in url.Values, p *picture) (q question, err error) {
 	if text := in.Get("looked"); text != "" {
 		if q.looked, err = strconv.Atoi(text); err != nil || q.looked < 0 || q.looked > shown.MaxLooked {
 			return q, offers.Errorf(offers.BadMessage, "looked is %.60q; 0 to %d", text, shown.MaxLooked)
-		}
-	}
-	if q.role != "" {
-		if err := q.role.Validate(); err != nil {
-			return q, offers.Errorf(offers.BadMessage, "role: %s", err)
 		}
 	}
 	text := in.Get("wish")
@@ -127,11 +122,7 @@ func readQuestion(in url.Values, p *picture) (q question, err error) {
 	return q, nil
 }
 
-func (p *picture) showWaiting(r *http.Request, q *question, list []match.Waiting) (any, error) {
-	l, err := newLister(r, "demands")
-	if err != nil {
-		return nil, err
-	}
+func (p *picture) showWaiting(l *lister, q *question, list []match.Waiting) any {
 	for i := range list {
 		d := &list[i]
 		if q.framework != "" && d.Framework != q.framework || given(string(q.role), string(d.Role)) {
@@ -150,7 +141,7 @@ func (p *picture) showWaiting(r *http.Request, q *question, list []match.Waiting
 			break
 		}
 	}
-	return l.page(), nil
+	return l.page()
 }
 
 func (p *picture) showExplanation(q *question, e *match.Explanation) any {

@@ -92,6 +92,7 @@ type lister struct {
 // cursorSign stands between a list's name and a key.
 const cursorSign = "."
 
+// newLister reads the query values that lists share.
 func newLister(r *http.Request, name string) (*lister, error) {
 	l := &lister{name: name, limit: shown.DefaultLimit, items: []any{}}
 	if next := r.URL.Query().Get("next"); next != "" {
@@ -105,6 +106,11 @@ func newLister(r *http.Request, name string) (*lister, error) {
 			return nil, offers.Errorf(offers.BadMessage, "limit is %.60q; 1 to %d", text, shown.MaxLimit)
 		}
 		l.limit = n
+	}
+	if role := offers.Role(r.URL.Query().Get("role")); role != "" {
+		if err := role.Validate(); err != nil {
+			return nil, offers.Errorf(offers.BadMessage, "role: %s", err)
+		}
 	}
 	return l, nil
 }

@@ -255,11 +255,15 @@ func RouteOf(pattern string) *Route {
 func (r *Route) Pattern() string { return r.Method + " " + r.Path }
 
 // Known returns an error that names the first value of a query that the route
-// does not take: who mistypes a filter would get everything.
+// does not take, or takes once and has more often: who mistypes a filter would
+// get everything, who gives two what the first lets through.
 func (r *Route) Known(query url.Values) error {
 	for _, name := range sorted(query) {
 		if !slices.ContainsFunc(r.Query, func(p Param) bool { return p.Name == name }) {
 			return offers.Errorf(offers.BadMessage, "%.60q is unknown; %s", name, r.takes())
+		}
+		if n := len(query[name]); n > 1 {
+			return offers.Errorf(offers.BadMessage, "%s is given %d times; it has one value", name, n)
 		}
 	}
 	return nil
