@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // table reads a CSV file with a heading, row by row, and says of what is wrong
@@ -30,7 +31,7 @@ type column struct {
 
 // openTable reads the heading. Columns that are not asked for are passed over.
 func openTable(name string, r io.Reader, wanted ...column) (*table, error) {
-	t := &table{name: name, csv: csv.NewReader(r), columns: map[string]int{}}
+	t := &table{name: name, csv: csv.NewReader(&lines{from: r}), columns: map[string]int{}}
 	t.csv.ReuseRecord = true
 	heading, err := t.csv.Read()
 	if errors.Is(err, io.EOF) {
@@ -40,12 +41,15 @@ func openTable(name string, r io.Reader, wanted ...column) (*table, error) {
 		return nil, t.broken(err)
 	}
 	for i := range heading {
-		heading[i] = strings.TrimSpace(strings.TrimPrefix(heading[i], "\ufeff"))
+		if heading[i] = strings.TrimSpace(strings.TrimPrefix(heading[i], "\ufeff")); !utf8.ValidString(heading[i]) {
+			line, column := t.csv.FieldPos(i)
+			return nil, t.broken(&fault{line, column, noText})
+		}
 	}
 	for _, c := range wanted {
 		at := slices.IndexFunc(heading, func(h string) bool { return h == c.name || slices.Contains(c.also, h) })
 		if at < 0 && !c.optional && (c.with == "" || t.has(c.with)) {
-			return nil, fmt.Errorf("%s:1:1: there is no column %s; the heading is %s", name, either(c), strings.Join(heading, ","))
+			return nil, fmt.Errorf("%s:1:1: there is no column %s; the heading is %s", name, either(c), clip(strings.Join(heading, ",")))
 		}
 		if again := slices.IndexFunc(heading[at+1:], func(h string) bool { return h == c.name || slices.Contains(c.also, h) }); at >= 0 && again >= 0 {
 			line, column := t.csv.FieldPos(at + 1 + again)
@@ -55,6 +59,16 @@ func openTable(name string, r io.Reader, wanted ...column) (*table, error) {
 	}
 	return t, nil
 }
+
+// clip cuts a heading that is too long to be shown.
+func clip(heading string) string {
+	if runes := []rune(heading); len(runes) > maxHeading {
+		return string(runes[:maxHeading]) + "..."
+	}
+	return heading
+}
+
+const maxHeading = 200
 
 func either(c column) string { return strings.Join(append([]string{c.name}, c.also...), " or ") }
 
@@ -90,8 +104,12 @@ func fields(n int) string {
 // broken says a fault of the CSV itself.
 func (t *table) broken(err error) error {
 	var at *csv.ParseError
-	if errors.As(err, &at) {
+	var placed *fault
+	switch {
+	case errors.As(err, &at):
 		return fmt.Errorf("%s:%d:%d: %w", t.name, at.Line, at.Column, at.Err)
+	case errors.As(err, &placed):
+		return fmt.Errorf("%s:%w", t.name, placed)
 	}
 	return fmt.Errorf("%s: %w", t.name, err)
 }

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"context"
 	"errors"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -55,6 +56,11 @@ func TestWhatIsWrongIsPlaced(t *testing.T) {
 		tasks + "t1,1,1,0,7":                "f.csv:2:8: num_gpu: it is 0, and 7 thousandths of a device are asked",
 		tasks + "t1,1,1,1,1001":             "f.csv:2:10: gpu_milli: 1001 is not between 0 and 1000",
 		tasks + "t1,0,0,0,0":                "f.csv:2:4: cpu_milli: the task asks for nothing at all",
+		"node\x00":                          "f.csv:1:5: this is no text",
+		tasks + "t1,1,\x00":                 "f.csv:2:6: this is no text",
+		"\x1f\x8b,b\n":                      "f.csv:1:1: this is no text",
+		nodes + strings.Repeat("n", 2<<20):  "f.csv:2:1048577: the line is longer than 1 MiB",
+		strings.Repeat("n", 1<<20) + "\n":   "f.csv:1:1: there is no column node or sn; the heading is " + strings.Repeat("n", 200) + "...",
 	} {
 		var err error
 		if strings.HasPrefix(text, "task") {
@@ -130,4 +136,31 @@ func jobs(tasks ...int) []replay.Job {
 		out = append(out, replay.Job{Task: task, Arrive: time.Duration(i+1) * time.Second})
 	}
 	return out
+}
+
+// TestEndlessFile: a file that never ends a line is not read on and on.
+func TestEndlessFile(t *testing.T) {
+	for char, want := range map[byte]string{0: "zero:1:1: this is no text", 'a': "zero:1:1048577: the line is longer than 1 MiB"} {
+		r := &endless{char: char}
+		if _, err := replay.ReadNodes("zero", r); err == nil || err.Error() != want || r.given > 2<<20 {
+			t.Errorf("%q for ever: %v after %d bytes, want %s", char, err, r.given, want)
+		}
+	}
+}
+
+// endless gives one byte again and again, but not for longer than a test may take.
+type endless struct {
+	char  byte
+	given int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.given > 16<<20 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	for i := range p {
+		p[i] = e.char
+	}
+	e.given += len(p)
+	return len(p), nil
 }
