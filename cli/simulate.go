@@ -66,9 +66,9 @@ func simulate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if unfit := w.Unfit(); len(unfit) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "ringmaster: %d of %s can run on no node, even an empty one, %s refused at once: first %s\n",
-			len(unfit), plural(len(w.Tasks), "task"), isOrAre(len(unfit)), unfit[0].Name)
+	if unfit, lack := w.Unfit(); len(unfit) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "ringmaster: %d of %s can run on no node, even an empty one, %s refused at once: first %s:%d: %s: %s\n",
+			len(unfit), plural(len(w.Tasks), "task"), isOrAre(len(unfit)), c.String("tasks"), unfit[0].Line, lack.Field, lack)
 	}
 	bar := newProgress(c.App.ErrWriter, w.Arrivals()*len(policies))
 	results, err := replay.Run(c.Context, w, policies, match.Config{}, bar.add)

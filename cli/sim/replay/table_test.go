@@ -26,7 +26,7 @@ func TestReadBothSortsOfColumns(t *testing.T) {
 			t.Errorf("%q reads as %v, %v", text, got, err)
 		}
 	}
-	tasks := []replay.Task{{"t1", 12000, 16384, 1, 460, []string{"A", "B"}}, {"t2", 1000, 0, 0, 0, nil}, {"t3", 0, 1, 8, 1000, nil}}
+	tasks := []replay.Task{{"t1", 12000, 16384, 1, 460, []string{"A", "B"}, 2}, {"t2", 1000, 0, 0, 0, nil, 3}, {"t3", 0, 1, 8, 1000, nil, 4}}
 	for _, text := range []string{
 		"task,cpu_milli,mem_mib,num_gpu,gpu_milli,models\nt1,12000,16384,1,460,A|B\nt2,1000,0,0,0,\nt3,0,1,8,1000,\n",
 		"name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\nt1,12000,16384,1,460,A| B,LS\nt2,1000,0,0,0,,BE\nt3,0,1,8,1000,,BE\n",
@@ -98,9 +98,9 @@ func TestSmallReplay(t *testing.T) {
 	w := replay.Workload{
 		Nodes: []replay.Node{{"n1", 4000, 1024, 1, "A"}, {"n2", 4000, 1024, 1, "B"}},
 		Tasks: []replay.Task{
-			{"half", 1000, 1, 1, 500, nil},
-			{"whole", 1000, 1, 1, 1000, []string{"B"}},
-			{"cpus", 3000, 1, 0, 0, nil},
+			{"half", 1000, 1, 1, 500, nil, 0},
+			{"whole", 1000, 1, 1, 1000, []string{"B"}, 0},
+			{"cpus", 3000, 1, 0, 0, nil, 0},
 		},
 		Orders: []replay.Order{{Seed: 7, Jobs: jobs(0, 1, 2, 1, 0), Rank: []int{0, 1}}},
 	}

@@ -31,6 +31,7 @@ type Task struct {
 	GPUs   int      // devices; 0: none
 	Slice  int64    // thousandths of each device; below Whole only of a single one
 	Models []string // that a node may have; none: any
+	Line   int      // of the file that it stands in
 }
 
 // GPU returns what the task asks of devices in all, in thousandths.
@@ -94,12 +95,14 @@ func ReadTasks(name string, r io.Reader, nodes []Node) ([]Task, []Job, error) {
 	}
 	var tasks []Task
 	var jobs []Job
-	timed, room := t.has("arrival_ms"), roomFor(nodes)
+	timed, lacking := t.has("arrival_ms"), lacks(nodes)
 	for t.next() {
 		task := t.task()
 		tasks = append(tasks, task)
 		if timed {
-			room(t, &task)
+			if lack := lacking(&task); lack != nil {
+				t.fail(lack.Field, lack)
+			}
 			jobs = append(jobs, t.job(len(tasks)-1))
 		}
 	}
@@ -112,8 +115,9 @@ func ReadTasks(name string, r io.Reader, nodes []Node) ([]Task, []Job, error) {
 
 // task reads what the row asks for.
 func (t *table) task() Task {
+	line, _ := t.csv.FieldPos(0)
 	task := Task{
-		Name: t.text("task"), CPU: t.number("cpu_milli", 0, maxMilli), Mem: t.number("mem_mib", 0, maxMiB),
+		Line: line, Name: t.text("task"), CPU: t.number("cpu_milli", 0, maxMilli), Mem: t.number("mem_mib", 0, maxMiB),
 		GPUs: int(t.number("num_gpu", 0, offers.MaxDevices)), Slice: t.number("gpu_milli", 0, Whole),
 	}
 	task.shape(t)
@@ -146,50 +150,61 @@ const (
 )
 
 // Unfit returns the tasks that no node could run even if it were empty, in their
-// order.
-func (w *Workload) Unfit() (out []*Task) {
-	hosts, known := newHosts(w.Nodes), map[string]bool{}
+// order, and what the first of them lacks.
+func (w *Workload) Unfit() (out []*Task, first *Lack) {
+	lacking := lacks(w.Nodes)
 	for i := range w.Tasks {
-		t := &w.Tasks[i]
-		fits, seen := known[t.key()]
-		if !seen {
-			fits = slices.ContainsFunc(hosts, func(h host) bool { return h.fits(t) })
-			known[t.key()] = fits
+		lack := lacking(&w.Tasks[i])
+		if lack == nil {
+			continue
 		}
-		if !fits {
-			out = append(out, t)
+		if first == nil {
+			first = lack
 		}
+		out = append(out, &w.Tasks[i])
 	}
-	return out
+	return out, first
 }
 
-// roomFor returns a check that refuses a task which no node could run even if
-// it were empty, with the field to blame.
-func roomFor(nodes []Node) func(*table, *Task) {
-	hosts, known := newHosts(nodes), map[string]bool{}
-	return func(t *table, task *Task) {
-		key := task.key()
-		fits, seen := known[key]
-		if !seen {
-			fits = slices.ContainsFunc(hosts, func(h host) bool { return h.fits(task) })
-			known[key] = fits
+// Lack is what a task asks for and no node has.
+type Lack struct {
+	Field string // to blame
+	What  string
+}
+
+func (l *Lack) Error() string { return "no node has " + l.What }
+
+// lacks returns a check that says what no node has for a task.
+func lacks(nodes []Node) func(*Task) *Lack {
+	hosts, known := newHosts(nodes), map[string]*Lack{}
+	fit := func(t *Task) bool { return slices.ContainsFunc(hosts, func(h host) bool { return h.fits(t) }) }
+	return func(t *Task) *Lack {
+		key := t.key()
+		lack, seen := known[key]
+		if !seen && !fit(t) {
+			lack = t.lack(fit)
 		}
-		if fits {
-			return
-		}
-		for _, part := range []struct {
-			field string
-			alone Task
-		}{
-			{"cpu_milli", Task{CPU: task.CPU}}, {"mem_mib", Task{Mem: task.Mem}},
-			{"num_gpu", Task{GPUs: task.GPUs, Slice: task.Slice}}, {"models", Task{Models: task.Models}},
-		} {
-			if !slices.ContainsFunc(hosts, func(h host) bool { return h.fits(&part.alone) }) {
-				t.fail(part.field, fmt.Errorf("no node has %s", t.text(part.field)))
-			}
-		}
-		t.fail("task", fmt.Errorf("no node has all that %s asks for together", task.Name))
+		known[key] = lack
+		return lack
 	}
+}
+
+// lack says what of the task fits nowhere.
+func (t *Task) lack(fit func(*Task) bool) *Lack {
+	for _, part := range []struct {
+		alone Task
+		lack  Lack
+	}{
+		{Task{CPU: t.CPU}, Lack{"cpu_milli", fmt.Sprint(t.CPU)}},
+		{Task{Mem: t.Mem}, Lack{"mem_mib", fmt.Sprint(t.Mem)}},
+		{Task{GPUs: t.GPUs, Slice: t.Slice}, Lack{"num_gpu", fmt.Sprint(t.GPUs)}},
+		{Task{Models: t.Models}, Lack{"models", strings.Join(t.Models, "|")}},
+	} {
+		if !fit(&part.alone) {
+			return &part.lack
+		}
+	}
+	return &Lack{"task", fmt.Sprintf("all that %s asks for together", t.Name)}
 }
 
 // shape refuses what no cluster can run, with the field to blame.
