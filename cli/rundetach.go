@@ -36,6 +36,7 @@ func (r *running) detach(ctx context.Context) error {
 		case framework.Offered:
 			if hopeless != nil && hopeless.Stop() {
 				hopeless = nil // its agent came
+				r.never.Store(false)
 			}
 			waiting, err = r.launch(waiting, e.Offers)
 		case framework.Accepted:
@@ -46,6 +47,7 @@ func (r *running) detach(ctx context.Context) error {
 			}
 		case framework.Waits:
 			if hopeless == nil {
+				r.never.Store(true)
 				hopeless = time.AfterFunc(hopePatience, func() {
 					stop(fmt.Errorf("%s for an agent that is not there, so none is left behind: %s", waitFor(int(r.waiting.Load())), e.Why))
 				})

@@ -39,6 +39,7 @@ type running struct {
 	out    *console
 
 	waiting   atomic.Int64           // tasks that no update told of yet
+	never     atomic.Bool            // no agent there is could take them, which is said
 	seen      map[offers.TaskID]bool // whose output is followed; owned by RunBatch's caller
 	follows   context.Context        // of the followers
 	following sync.WaitGroup
@@ -128,7 +129,7 @@ func (r *running) notice(ctx context.Context) func() {
 			return
 		case <-time.After(waitNotice):
 		}
-		if n := r.waiting.Load(); n > 0 {
+		if n := r.waiting.Load(); n > 0 && !r.never.Load() {
 			why := r.client.whyWaiting(ctx, r.job)
 			if ctx.Err() == nil {
 				r.out.say("%s of %d: %s", plural(int(n), "task"), r.job.count, why)
@@ -143,6 +144,7 @@ func (r *running) notice(ctx context.Context) func() {
 
 // hopeless says at once that no agent there is could ever take the tasks.
 func (r *running) hopeless(w framework.Waits) {
+	r.never.Store(true)
 	r.out.say("%s for an agent that is not there: %s", waitFor(int(r.waiting.Load())), w.Why)
 }
 
