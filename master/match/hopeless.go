@@ -32,10 +32,28 @@ func (m *Matcher) never(d *demand) string {
 		return m.tooMuch(d, unknown)
 	}
 	if len(d.spec.Constraints) > 0 && !m.somebodyMeets(d) {
-		return "no agent that is known and has enough meets the constraints"
+		return "no agent that is known and has enough meets " + conditions(d)
 	}
 	return m.tooVast(d)
 }
+
+// conditions names the constraints of d that an agent meets or not, as far as a
+// sentence holds them.
+func conditions(d *demand) string {
+	var list []string
+	for _, c := range d.spec.Constraints {
+		if c.Limit() == 0 {
+			list = append(list, c.String())
+		}
+	}
+	text := []rune(strings.Join(list, " and "))
+	if len(text) > maxConditions {
+		return string(text[:maxConditions]) + "..."
+	}
+	return string(text)
+}
+
+const maxConditions = 200
 
 func (m *Matcher) somebodyMeets(d *demand) bool {
 	for _, a := range m.agents {

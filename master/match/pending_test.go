@@ -53,7 +53,8 @@ func TestHopelessIsSaidAtOnce(t *testing.T) {
 		{`"resources":{"devices":{"npu":{"count":1}}}`, "no agent that is known has npu"},
 		{`"resources":{"cpus":9.5,"devices":{"npu":{"count":1}}}`, "no agent that is known has npu or 9.5 cpus (the largest has 8)"},
 		{`"resources":{"cpus":8,"mem":800}`, "no agent that is known has so much of cpus and mem together"},
-		{`"resources":{"cpus":8},"constraints":["rack==r2"]`, "no agent that is known and has enough meets the constraints"},
+		{`"resources":{"cpus":8},"constraints":["rack==r2"]`, "no agent that is known and has enough meets rack==r2"},
+		{`"resources":{"cpus":8},"constraints":["zone!=a","at most 1 per rack","rack==r2"]`, "no agent that is known and has enough meets zone!=a and rack==r2"},
 		{`"resources":{"cpus":7}`, ""},
 		{`"resources":{"cpus":3},"constraints":["rack==r2"]`, ""},
 	} {
