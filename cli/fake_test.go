@@ -334,10 +334,12 @@ func (f *fake) one(w http.ResponseWriter, list, id string) {
 			found = append(found, raw)
 		}
 	}
-	switch len(found) {
-	case 0:
+	switch {
+	case strings.HasPrefix(id, "shared:"):
+		refuse(w, http.StatusConflict, "bad_message", id+" is 2 tasks (fw-1:web, fw-2:web): give more of the id, or the framework's")
+	case len(found) == 0:
 		refuse(w, http.StatusNotFound, "unknown_task", "there is no "+id)
-	case 1:
+	case len(found) == 1:
 		_, _ = w.Write(found[0])
 	default:
 		refuse(w, http.StatusConflict, "bad_message", id+" is the beginning of several ids")

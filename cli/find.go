@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,12 +33,13 @@ func (t thing) ref() string {
 
 // find returns the one thing of a list ("agents", "tasks", "frameworks") that
 // text names. An exact id wins over beginnings and names. Of tasks there are
-// many, so the masters are asked for the one first; they know no names.
+// many, so the masters are asked for the one first; they know no names of tasks.
 func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
 	one := strings.TrimSuffix(list, "s")
 	if text == "" {
 		return thing{}, usagef("the %s's id is empty; see ringmaster %s", one, list)
 	}
+	var refused *api.AnswerError
 	if list == "tasks" {
 		raw, err := cl.Read(ctx, "/v1/tasks/"+url.PathEscape(text))
 		if err == nil {
@@ -45,7 +47,6 @@ func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
 			err = json.Unmarshal(raw, &t)
 			return t, err
 		}
-		var refused *api.AnswerError
 		if !errors.As(err, &refused) || refused.Status/100 != 4 {
 			return thing{}, err
 		}
@@ -59,6 +60,9 @@ func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
 	case 1:
 		return found[0], nil
 	case 0:
+		if refused != nil && refused.Status == http.StatusConflict {
+			return thing{}, refused // it names what there is
+		}
 		see := list
 		if list == "jobs" {
 			see = "job list"

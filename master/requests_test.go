@@ -210,6 +210,57 @@ func TestNamesLead(t *testing.T) {
 	}
 }
 
+// TestTasksOfNamedFrameworks: the framework of a task is named as frameworks are
+// elsewhere, and who it is must be plain only as far as more than one has the task.
+func TestTasksOfNamedFrameworks(t *testing.T) {
+	s := newScene(t, "")
+	commit := func(c state.Command) any {
+		t.Helper()
+		next, results := s.shown.State.Apply([]state.Command{c})
+		if results[0].Err != nil {
+			t.Fatal(results[0].Err)
+		}
+		s.shown.State = next
+		return results[0].Value
+	}
+	framework := func(name string, tasks ...offers.TaskID) offers.FrameworkID {
+		id := commit(state.Command{RegisterFramework: &state.RegisterFramework{Name: name, Role: "ops", FailoverTimeout: time.Minute, Time: dawn}}).(*state.Framework).ID
+		for _, task := range tasks {
+			commit(state.Command{Launch: &state.Launch{Task: state.TaskRecord{Framework: id, Agent: "a00001-c0de", Role: "ops", Created: dawn,
+				Spec: offers.Task{ID: task, Command: &offers.Command{Shell: "true"}}}}})
+		}
+		return id
+	}
+	removed := framework("job", "old-1", "both")
+	commit(state.Command{RemoveFramework: &state.RemoveFramework{ID: removed, Time: dawn}})
+	job := framework("job", "both", "new-1")
+	colon := framework("a:b c/d", "t1")
+	short := framework("f0000", "t1", "t9")
+	for path, want := range map[string]string{
+		"batch:t2": "f00001-c0de:t2", "batch:t1": "f00001-c0de:t1", "web:t": "f00002-c0de:t1",
+		"job:both": string(job) + ":both", "job:new": string(job) + ":new-1", "job:old": string(removed) + ":old-1",
+		"a:b%20c%2Fd:t1": string(colon) + ":t1",
+		"f0000:t1":       string(short) + ":t1", "f0000:t2": "f00001-c0de:t2", "f0000:t9": string(short) + ":t9",
+	} {
+		status, _, text := s.ask("GET", "/v1/tasks/"+path, "")
+		var got shown.Task
+		if err := json.Unmarshal([]byte(text), &got); err != nil || status != 200 || string(got.Framework)+":"+string(got.ID) != want {
+			t.Errorf("%s: %d %s; want %s", path, status, text, want)
+		}
+	}
+	if status, _, text := s.ask("POST", "/v1/tasks/web:t1/kill", ""); status != 200 || !strings.Contains(text, `"f00002-c0de"`) {
+		t.Errorf("killed by the framework's name: %d %s", status, text)
+	}
+	other := framework("job", "both", "mine")
+	s.wantError("GET", "/v1/tasks/job:both", "", 409, offers.BadMessage, fmt.Sprintf(`"job:both" is 2 tasks (%s:both, %s:both): give more of the id, or the framework's`, job, other))
+	s.wantError("GET", "/v1/tasks/batch:t", "", 409, offers.BadMessage, `"batch:t" is 2 tasks (f00001-c0de:t1, f00001-c0de:t2): give more of the id, or the framework's`)
+	s.wantError("GET", "/v1/tasks/job:nosuch", "", 404, offers.UnknownTask, `"job:nosuch"`)
+	s.wantError("GET", "/v1/tasks/nosuch:t1", "", 404, offers.UnknownTask, `"nosuch:t1"`)
+	if status, _, text := s.ask("GET", "/v1/tasks/job:mine", ""); status != 200 || !strings.Contains(text, string(other)) {
+		t.Errorf("the task of one of two frameworks of a name: %d %s", status, text)
+	}
+}
+
 // timeless writes commands without the time they were given at.
 func timeless(t *testing.T, commands []state.Command) string {
 	t.Helper()

@@ -118,27 +118,65 @@ func (a *api) oneTask(r *http.Request, p *picture) (any, error) {
 }
 
 // findTask returns the task that text names: FRAMEWORK:TASK, an id, or a
-// unique beginning of either part. A whole id wins over beginnings.
+// unique beginning of either part. FRAMEWORK may be a name too, of which the task
+// tells apart those that share it. A whole id wins over beginnings, then a name
+// over beginnings of ids, then a framework that is there over a removed one.
 func (p *picture) findTask(text string) (*state.Task, error) {
-	framework, id, both := strings.Cut(text, ":")
-	if !both {
-		framework, id = "", text
-	} else if t := p.State.Task(offers.TaskRef{Framework: offers.FrameworkID(framework), Task: offers.TaskID(id)}); t != nil {
+	at := strings.LastIndexByte(text, ':') // no task's id holds one, and names may
+	framework, id := text[:max(at, 0)], text[at+1:]
+	if t := p.State.Task(offers.TaskRef{Framework: offers.FrameworkID(framework), Task: offers.TaskID(id)}); t != nil {
 		return t, nil
 	}
-	var exact, begins []*state.Task
+	named := p.named(framework)
+	var exact, begins [unnamed + 1][]*state.Task
 	for t := range p.State.Tasks() {
-		if !strings.HasPrefix(string(t.Framework), framework) || !strings.HasPrefix(string(t.ID), id) {
+		who, is := named[t.Framework]
+		if !is {
+			who = unnamed
+		}
+		if !is && !strings.HasPrefix(string(t.Framework), framework) || !strings.HasPrefix(string(t.ID), id) {
 			continue
 		}
-		if begins = append(begins, t); string(t.ID) == id {
-			exact = append(exact, t)
+		if begins[who] = append(begins[who], t); string(t.ID) == id {
+			exact[who] = append(exact[who], t)
 		}
 	}
-	if len(exact) > 0 {
-		begins = exact
+	ref := func(t *state.Task) string { return t.Ref().String() }
+	for _, ways := range [][unnamed + 1][]*state.Task{exact, begins} {
+		for who, found := range ways {
+			switch {
+			case len(found) == 1:
+				return found[0], nil
+			case len(found) > 1 && who != unnamed:
+				return nil, conflict("%.140q is %d tasks (%s): give more of the id, or the framework's", text, len(found), few(found, ref))
+			case len(found) > 1:
+				return only(found, "task", text, offers.UnknownTask, ref)
+			}
+		}
 	}
-	return only(begins, "task", text, offers.UnknownTask, func(t *state.Task) string { return t.Ref().String() })
+	return only[*state.Task](nil, "task", text, offers.UnknownTask, ref)
+}
+
+// How the framework of a task that is looked for is called.
+const (
+	namedHere = iota
+	namedGone // it is removed
+	unnamed   // by its id, or not at all
+)
+
+// named returns the frameworks of a name, namedHere or namedGone.
+func (p *picture) named(name string) map[offers.FrameworkID]int {
+	out := map[offers.FrameworkID]int{}
+	for f := range p.State.Frameworks() {
+		switch {
+		case name == "" || f.Name != name:
+		case f.Removed:
+			out[f.ID] = namedGone
+		default:
+			out[f.ID] = namedHere
+		}
+	}
+	return out
 }
 
 // killTask orders the end of a task.

@@ -66,7 +66,7 @@ var (
 	role      = Param{Name: "role", About: "this role, without its descendants"}
 	inState   = Param{Name: "state", About: "in this state"}
 	byName    = Param{Name: "id", In: "path", About: "the id, the name where one alone has it, or a unique beginning of the id"}
-	byID      = Param{Name: "id", In: "path", About: "the id or a unique beginning of it, also as FRAMEWORK:TASK"}
+	byID      = Param{Name: "id", In: "path", About: "the id or a unique beginning of it, also as FRAMEWORK:TASK with the framework's id or name"}
 	slashes   = "may hold slashes"
 )
 
@@ -193,7 +193,7 @@ var Routes = []Route{
 			{Name: "after", About: "the id of the last event that was had; oldest: everything that is kept. Not given: from now on"},
 			{Name: "follow", Kind: "boolean", About: "false: end when everything that is kept was told", Default: true},
 			framework, agent,
-			{Name: "task", About: "id of a task, FRAMEWORK:TASK, or a unique beginning"},
+			{Name: "task", About: "id of a task, FRAMEWORK:TASK with the framework's id or name, or a unique beginning"},
 			role,
 			{Name: "type", About: "types with commas; task, agent, framework, role, leader, demand or offer stands for all of its types; what waits and what becomes of offers is told only to who asks for it here"},
 			{Name: "status", Kind: "boolean", About: "true: every 15 s also how the cluster stands, as blocks of `event: status` without an id, their data as GET /v1/status gives it, and what outstanding offers hold of each agent, where that changed, as blocks of `event: held`; the leader has them"},
