@@ -77,6 +77,9 @@ func TestWebPage(t *testing.T) {
 		b.shows("launched on")
 		b.await(`document.querySelector(".tile:nth-child(3) .value").textContent === "31"`)
 		b.pictures("overview")
+		if rows := value[int](b, `new Set([...document.querySelectorAll(".ringsets canvas")].map((c) => c.getBoundingClientRect().bottom)).size`); rows != 1 {
+			b.Errorf("five rings lie in %d rows of a wide window", rows)
+		}
 	})
 	part("rings", func(b *browser) {
 		b.click("header nav a", "Rings")
@@ -121,6 +124,14 @@ func TestWebPage(t *testing.T) {
 		b.click("button", "note")
 		b.shows("deep")
 		b.pictures("task")
+		b.window(390, 900, "light")
+		if cut := value[int](b, `[...document.querySelectorAll("button[aria-label^=Download]")].filter((e) => e.getBoundingClientRect().right > e.closest(".scroll").getBoundingClientRect().right).length`); cut != 0 {
+			b.Errorf("%d buttons to download are cut off in a narrow window", cut)
+		}
+		if top := value[int](b, `new Set([...document.querySelectorAll("header nav a")].map((e) => e.getBoundingClientRect().top)).size`); top != 1 {
+			b.Errorf("the menu has %d rows in a narrow window", top)
+		}
+		b.window(1280, 900, "light")
 		b.click("button", "stderr")
 		b.shows("oops")
 		b.click(".headline button", "Kill")

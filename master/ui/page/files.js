@@ -9,7 +9,7 @@ const looked = 64 << 10; // bytes of a file that are shown
 
 export function filesOf(view, task, path) {
   const home = `/v1/tasks/${encodeURIComponent(task)}/files`;
-  const list = table("Files", ["Name", "Size", "Changed", "To keep"], []);
+  const list = table("Files", ["Name", "Size", "Changed", "To keep"], [], { class: "scroll files" });
   const none = empty("The folder is empty.");
   const crumbs = h("nav", { class: "crumbs", "aria-label": "Folder" });
   const shown = h("div", {});
