@@ -128,7 +128,9 @@ func TestOperatorsOrdersAreCommitted(t *testing.T) {
 			[]state.Command{{SetRole: &state.SetRole{Role: "eng/ml", Settings: &offers.RoleSettings{Weight: 2.5, Quota: offers.Quota{
 				Limit: offers.QuotaAmounts{"cpus": 1500, "mem": gib, "gpu": 96 * gib}, Guarantee: offers.QuotaAmounts{"cpus": 1000}}}}}},
 			`"quota":{"limit":{"cpus":1.5,"gpu":103079215104,"mem":1073741824},"guarantee":{"cpus":1}}`},
-		{"PUT", "/v1/roles/eng", `{}`, []state.Command{{SetRole: &state.SetRole{Role: "eng", Settings: &offers.RoleSettings{Weight: 1}}}}, `"frameworks":1`},
+		{"PUT", "/v1/roles/eng", `{}`, []state.Command{{SetRole: &state.SetRole{Role: "eng"}}}, `"frameworks":1`},
+		{"PUT", "/v1/roles/eng", `{"weight": 1, "quota": {"limit": {}}}`, []state.Command{{SetRole: &state.SetRole{Role: "eng"}}}, `"weight":1`},
+		{"PUT", "/v1/roles/eng", `{"placement": "waste"}`, []state.Command{{SetRole: &state.SetRole{Role: "eng", Settings: &offers.RoleSettings{Weight: 1, Placement: offers.Waste}}}}, `"placement":"waste"`},
 		{"POST", "/v1/tasks/f00001:t1/kill", `{"grace": "30s"}`,
 			[]state.Command{{KillTask: &state.KillTask{Ref: t1, Order: state.KillOrder{Grace: &grace, Reason: "operator"}}}}, `"task_id":"t1"`},
 		{"POST", "/v1/tasks/f00001-c0de:t1/kill", ``, []state.Command{{KillTask: &state.KillTask{Ref: t1, Order: state.KillOrder{Reason: "operator"}}}}, `"f00001-c0de"`},
@@ -145,6 +147,24 @@ func TestOperatorsOrdersAreCommitted(t *testing.T) {
 		}
 		if got := timeless(t, s.orders); got != timeless(t, row.want) {
 			t.Errorf("%s committed\n%s; want\n%s", row.path, got, timeless(t, row.want))
+		}
+	}
+}
+
+// A role that nothing is said of any more is listed while frameworks are in it,
+// and not longer.
+func TestRoleOfWhichNothingIsSaid(t *testing.T) {
+	s := newScene(t, "")
+	for _, step := range []struct {
+		body   string
+		listed bool
+	}{{`{"weight": 2}`, true}, {`{}`, false}, {`{"quota": {"guarantee": {"cpus": 1}}}`, true}, {`{"weight": 1}`, false}} {
+		if status, _, text := s.ask("PUT", "/v1/roles/new", step.body); status != 200 || !strings.Contains(text, `"name":"new"`) {
+			t.Fatalf("%s: %d %s", step.body, status, text)
+		}
+		_, _, text := s.ask("GET", "/v1/roles", "")
+		if strings.Contains(text, `"name":"new"`) != step.listed || !strings.Contains(text, `"name":"eng"`) {
+			t.Errorf("after %s the roles are %s", step.body, text)
 		}
 	}
 }

@@ -95,6 +95,11 @@ func quota(field string, in map[string]json.RawMessage) (offers.QuotaAmounts, er
 	return out, nil
 }
 
+// said reports whether settings say anything of a role that is not so anyway.
+func said(s offers.RoleSettings) bool {
+	return s.Weight != 1 || s.Placement != "" || len(s.Quota.Limit)+len(s.Quota.Guarantee) > 0
+}
+
 // putRole replaces what is said of a role.
 func (a *api) putRole(w http.ResponseWriter, r *http.Request) error {
 	name := offers.Role(r.PathValue("name"))
@@ -113,7 +118,10 @@ func (a *api) putRole(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return a.act(w, r, func(p *picture) ([]state.Command, any, error) {
-		set := state.Command{SetRole: &state.SetRole{Role: name, Settings: &settings}}
+		set := state.Command{SetRole: &state.SetRole{Role: name}} // forgets it
+		if said(settings) {
+			set.SetRole.Settings = &settings
+		}
 		i := slices.IndexFunc(p.Match.Roles, func(v match.RoleView) bool { return v.Role == name })
 		v := match.RoleView{Role: name}
 		if i >= 0 {

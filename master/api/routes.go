@@ -163,7 +163,7 @@ var Routes = []Route{
 		Query: []Param{stale, limit, next, role}, Gives: Roles{},
 	},
 	{
-		Method: "PUT", Path: "/v1/roles/{name...}", Does: "Replace all that is said of a role: what the body leaves out is weight 1, no limit, no guarantee, and the placement of the role above",
+		Method: "PUT", Path: "/v1/roles/{name...}", Does: "Replace all that is said of a role: what the body leaves out is weight 1, no limit, no guarantee, and the placement of the role above; {} forgets all that was said",
 		In: []Param{{Name: "name", In: "path", About: slashes}}, Takes: RoleSettings{}, Requires: true, Gives: Role{},
 	},
 	{
