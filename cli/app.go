@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 )
@@ -80,6 +81,15 @@ func wantArgs(c *cli.Context, least, most int) error {
 		return usagef("%s needs %s; see %s --help", c.Command.HelpName, c.Command.ArgsUsage, c.Command.HelpName)
 	case most >= 0 && n > most:
 		return usagef("%s: %q is one argument too many; see %s --help", c.Command.HelpName, c.Args().Get(most), c.Command.HelpName)
+	}
+	return nil
+}
+
+// wantWord refuses an argument that is there and empty, as that of a variable
+// which is not set.
+func wantWord(c *cli.Context) error {
+	if c.Args().Present() && c.Args().First() == "" {
+		return usagef("%s: %s is empty; see %s --help", c.Command.HelpName, strings.Trim(c.Command.ArgsUsage, "[]"), c.Command.HelpName)
 	}
 	return nil
 }

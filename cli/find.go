@@ -36,8 +36,12 @@ func (t thing) ref() string {
 // many, so the masters are asked for the one first; they know no names of tasks.
 func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
 	one := strings.TrimSuffix(list, "s")
+	see, what := list, "id"
+	if list == "jobs" {
+		see, what = "job list", "name"
+	}
 	if text == "" {
-		return thing{}, usagef("the %s's id is empty; see ringmaster %s", one, list)
+		return thing{}, usagef("the %s's %s is empty; see ringmaster %s", one, what, see)
 	}
 	var refused *api.AnswerError
 	if list == "tasks" {
@@ -62,10 +66,6 @@ func (cl *client) find(ctx context.Context, list, text string) (thing, error) {
 	case 0:
 		if refused != nil && refused.Status == http.StatusConflict {
 			return thing{}, refused // it names what there is
-		}
-		see := list
-		if list == "jobs" {
-			see = "job list"
 		}
 		return thing{}, fmt.Errorf("there is no %s %.150q; see ringmaster %s", one, text, see)
 	}

@@ -39,6 +39,9 @@ func aboutJobFile(do func(c *cli.Context, cl *client, j *spec.Job) error) cli.Ac
 		if err := wantArgs(c, 1, 1); err != nil {
 			return err
 		}
+		if err := wantWord(c); err != nil {
+			return err
+		}
 		j, err := readJobFile(c, c.Args().First())
 		if err != nil {
 			return err

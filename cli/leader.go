@@ -26,6 +26,9 @@ func leaderTransferCommand() *cli.Command {
 			if err := wantArgs(c, 0, 1); err != nil {
 				return err
 			}
+			if err := wantWord(c); err != nil {
+				return err
+			}
 			cl, err := newClient(c)
 			if err != nil {
 				return err

@@ -54,6 +54,9 @@ func mastersRemoveCommand() *cli.Command {
 		Description: examples("ringmaster masters remove m3"),
 		Flags:       clientFlags(),
 		Action: aboutOne(func(c *cli.Context, cl *client, name string) error {
+			if err := wantWord(c); err != nil {
+				return err
+			}
 			if _, err := cl.Send(c.Context, http.MethodPost, "/v1/masters/"+url.PathEscape(name)+"/remove", nil); err != nil {
 				return err
 			}

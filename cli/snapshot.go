@@ -32,6 +32,9 @@ func snapshotSaveCommand() *cli.Command {
 		Description: examples("ringmaster snapshot save monday.snapshot"),
 		Flags:       clientFlags(),
 		Action: aboutOne(func(c *cli.Context, cl *client, path string) error {
+			if err := wantWord(c); err != nil {
+				return err
+			}
 			resp, err := cl.Do(c.Context, http.MethodGet, "/v1/snapshot", nil)
 			if err != nil {
 				return err
@@ -124,6 +127,9 @@ func snapshotRestoreCommand() *cli.Command {
 }
 
 func restoreSnapshot(c *cli.Context, cl *client, path string) error {
+	if err := wantWord(c); err != nil {
+		return err
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
