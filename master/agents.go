@@ -75,7 +75,7 @@ func (a *api) listAgents(r *http.Request, p *picture) (any, error) {
 	}
 	q := r.URL.Query()
 	if s := offers.AgentState(q.Get("state")); s != "" && !slices.Contains(agentStates, s) {
-		return nil, offers.Errorf(offers.BadMessage, "state %.60q is none of an agent's", s)
+		return nil, offers.Errorf(offers.BadMessage, "state is %.60q; an agent is %s", s, oneOf(agentStates))
 	}
 	for ag := range p.State.Agents() {
 		if given(q.Get("state"), string(ag.State)) || given(q.Get("agent"), string(ag.ID), ag.Name) {
@@ -89,6 +89,15 @@ func (a *api) listAgents(r *http.Request, p *picture) (any, error) {
 }
 
 var agentStates = []offers.AgentState{offers.AgentActive, offers.AgentDraining, offers.AgentDrained, offers.AgentUnreachable, offers.AgentGone}
+
+// oneOf lists what something may be.
+func oneOf[T ~string](all []T) string {
+	var words []string
+	for _, s := range all[:len(all)-1] {
+		words = append(words, string(s))
+	}
+	return strings.Join(words, ", ") + " or " + string(all[len(all)-1])
+}
 
 // given reports that a filter was given and none of values is what it names.
 func given(filter string, values ...string) bool {

@@ -109,7 +109,7 @@ func newLister(r *http.Request, name string) (*lister, error) {
 	}
 	if role := offers.Role(r.URL.Query().Get("role")); role != "" {
 		if err := role.Validate(); err != nil {
-			return nil, offers.Errorf(offers.BadMessage, "role: %s", err)
+			return nil, offers.Errorf(offers.BadMessage, "%s", err)
 		}
 	}
 	return l, nil

@@ -57,7 +57,7 @@ func (a *api) listTasks(r *http.Request, p *picture) (any, error) {
 	}
 	q := r.URL.Query()
 	if s := offers.State(q.Get("state")); s != "" && !s.Known() {
-		return nil, offers.Errorf(offers.BadMessage, "state %.60q is none of a task's", s)
+		return nil, offers.Errorf(offers.BadMessage, "state is %.60q; a task is %s", s, oneOf(taskStates))
 	}
 	for t := range p.tasksOf(q.Get("framework"), l.after) {
 		if given(q.Get("agent"), string(t.Agent), p.agentName(t.Agent)) || given(q.Get("role"), string(t.Role)) ||
