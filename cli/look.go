@@ -32,6 +32,9 @@ func look(c *cli.Context, see func(context.Context, *client) (sight, error)) err
 	if err := wantForm(c); err != nil {
 		return err
 	}
+	if err := wantFilters(c); err != nil {
+		return err
+	}
 	cl, err := newClient(c)
 	if err != nil {
 		return err
@@ -49,6 +52,17 @@ func look(c *cli.Context, see func(context.Context, *client) (sight, error)) err
 		return err
 	}
 	return watch(c, func() ([]byte, error) { return render(c, cl, see) })
+}
+
+// wantFilters refuses a filter that is there and empty, as that of a variable
+// which is not set: everything would be shown.
+func wantFilters(c *cli.Context) error {
+	for _, name := range []string{"agent", "framework", "resource", "role", "state"} {
+		if c.IsSet(name) && c.String(name) == "" {
+			return usagef("%s: --%s is empty; leave it away to see all", c.Command.HelpName, name)
+		}
+	}
+	return nil
 }
 
 // wantForm refuses an output that nobody draws.
