@@ -133,8 +133,19 @@ func (b *bench) check() error {
 // check looks for every shape in the sweep.
 func (p *parked) check() error {
 	w := &p.sweep
-	if len(w.shapes) != len(p.shapes) || w.next > len(w.shapes) || w.next == 0 && len(w.agents) > 0 {
+	if len(w.shapes) != len(p.shapes) || w.next > len(w.shapes) {
 		return fmt.Errorf("%d shapes wait, the sweep has %d, and goes on before %d with %d agents", len(p.shapes), len(w.shapes), w.next, len(w.agents))
+	}
+	inLines := 0
+	for f := range p.lined {
+		for _, d := range f.demands {
+			if d.line != nil {
+				inLines++
+			}
+		}
+	}
+	if inLines != p.inLines {
+		return fmt.Errorf("%d demands stand in lines, counted are %d", inLines, p.inLines)
 	}
 	for i, s := range w.shapes {
 		if s.place != i || len(s.demands) == 0 {
@@ -160,7 +171,7 @@ func (m *Matcher) checkClaims() error {
 			if n > 1 || d.claims != (n == 1) {
 				return fmt.Errorf("demand %s stands in %d lists of claims, and thinks %v", d.spec.ID, n, d.claims)
 			}
-			if parked := d.shape != nil || d.quota; m.config.OfferGrace > 0 && parked && n == 0 && !d.gang() && d.column >= 0 && d.form.never == "" {
+			if parked := d.parked(); m.config.OfferGrace > 0 && parked && !f.suppressed && n == 0 && !d.gang() && d.column >= 0 && d.form.never == "" {
 				return fmt.Errorf("demand %s waits and claims nothing", d.spec.ID)
 			}
 		}
@@ -222,6 +233,12 @@ func (m *Matcher) checkPasses(f *framework) error {
 }
 
 func (m *Matcher) checkDemands(f *framework) error {
+	if _, lined := m.parked.lined[f]; lined != (f.room.root != nil || f.quota.root != nil) {
+		return fmt.Errorf("framework %s has demands in lines and is not known to, or has none", f.id)
+	}
+	if f.hope.on && f.node.at < 0 && !f.vain.aside {
+		return fmt.Errorf("framework %s hopes and is not among those to serve", f.id)
+	}
 	out := map[offers.DemandID]int{}
 	for _, o := range m.book.OfFramework(f.id) {
 		out[o.Demand] += o.Units
@@ -233,13 +250,13 @@ func (m *Matcher) checkDemands(f *framework) error {
 		if d.counted() && (d.out != out[id] || d.out > d.left) {
 			return fmt.Errorf("demand %s: %d units out by its count, %d by the book, %d left", id, d.out, out[id], d.left)
 		}
-		if d.at >= 0 && (d.shape != nil || d.quota) {
+		if d.at >= 0 && d.parked() {
 			return fmt.Errorf("demand %s is active and parked", id)
 		}
-		if parked := d.shape != nil || d.quota; parked != (len(d.stopped) > 0) {
+		if parked := d.parked(); parked != (len(d.stopped) > 0) {
 			return fmt.Errorf("demand %s: parked is %v, stopped by %v", id, parked, d.stopped)
 		}
-		if d.wants() && d.at < 0 && d.shape == nil && !d.quota && !d.gathered && !(d.puzzled && m.batch.away != nil) {
+		if d.wants() && d.at < 0 && !d.parked() && !d.gathered && !(d.puzzled && m.batch.away != nil) {
 			return fmt.Errorf("demand %s wants something and nobody knows", id)
 		}
 	}

@@ -172,11 +172,12 @@ func (m *Matcher) claimFor(f *framework, now time.Time) {
 		d := f.claims[0]
 		f.claims = f.claims[1:]
 		d.claims = false
-		if f.demands[d.spec.ID] != d || d.shape == nil && !d.quota {
+		if f.demands[d.spec.ID] != d || !d.parked() {
 			continue // it waits no more
 		}
 		if list := m.claimable(d, now); list != nil {
 			m.rescind(list, "fair_share")
+			m.activate(d)
 			c.after, c.won = now, append(c.won, d)
 			return
 		}
@@ -192,7 +193,7 @@ func (m *Matcher) claimFor(f *framework, now time.Time) {
 func (m *Matcher) serveClaims() {
 	looked := m.looks()
 	for _, d := range m.claims.won {
-		if m.activate(d); d.at < 0 || !d.owner.online || d.owner.suppressed || m.looks()-looked >= turnLooks {
+		if d.at < 0 || !d.owner.online || d.owner.suppressed || m.looks()-looked >= turnLooks {
 			continue
 		}
 		if m.compile(d); !m.batched(d) {
@@ -205,10 +206,12 @@ func (m *Matcher) serveClaims() {
 // claimable returns offers that d would fit with and may claim, nil where there are none,
 // its framework wants none, or it fits without.
 func (m *Matcher) claimable(d *demand, now time.Time) []*offers.Offer {
-	if m.compile(d); d.owner.suppressed || d.column < 0 || !d.quota && len(d.spec.Constraints) == 0 && m.somebodyHas(d.need) {
+	m.compile(d)
+	c, unit := &m.claims, m.speaksFor(d)
+	m.fair.headroom(d.owner.node, m.free, m.search.head)
+	if d.owner.suppressed || d.column < 0 || covers(m.search.head, unit) && len(d.spec.Constraints) == 0 && m.somebodyHas(d.need) {
 		return nil
 	}
-	c, unit := &m.claims, m.speaksFor(d)
 	c.rounds++
 	for left, h := claimLooks, 0; h < len(c.holders); h++ {
 		holder := c.holders[h]

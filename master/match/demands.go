@@ -19,6 +19,9 @@ type framework struct {
 	demands    map[offers.DemandID]*demand
 	met        map[offers.DemandID]*demand // of which nothing is left if all that was launched is durable
 	active     demandHeap                  // demands to serve, eldest first
+	room       line                        // demands that wait for room, see hope
+	quota      line                        // demands that wait for a quota, likewise
+	hope       hope
 	vain       vain
 	refused    map[*agent]*refusal       // the latest on each, with the others behind it
 	refusing   rings.Slots               // numbers of the agents in refused, which are asked for far oftener than found
@@ -33,8 +36,8 @@ type framework struct {
 
 // demand is one standing wish.
 //
-// Invariant: it is in its framework's active heap (at >= 0), or parked (shape
-// or quota set), or gathered, or part of a puzzle that is away, or wants nothing at the moment, or its framework is not
+// Invariant: it is in its framework's active heap (at >= 0), or parked (shape,
+// line or quota set), or gathered, or part of a puzzle that is away, or wants nothing at the moment, or its framework is not
 // served (offline, suppressed).
 type demand struct {
 	spec    offers.Demand
@@ -48,6 +51,8 @@ type demand struct {
 	at        int      // in the owner's active heap, -1 outside
 	shape     *shape   // set while parked for want of room
 	quota     bool     // parked for its role's quota
+	line      *line    // of its owner, set while parked in it
+	waiter    *waiter  // what stands there; nil until it is parked there
 	spread    *spread  // where its units are; nil where it has no limits
 	told      bool     // it was told to be hopeless
 	vast      string   // why no agents could ever hold so large a gang
@@ -151,6 +156,7 @@ func (m *Matcher) FrameworkOnline(id offers.FrameworkID, online bool) {
 	f.refused, f.refusing, f.passes = map[*agent]*refusal{}, nil, nil
 	m.dropClaims(f, func(*demand) bool { return true })
 	f.online, f.suppressed = online, false
+	m.despair(f)
 }
 
 // FrameworkRemoved forgets a framework. What its tasks hold on agents stays
@@ -219,6 +225,7 @@ func (m *Matcher) Suppress(id offers.FrameworkID) {
 		return
 	}
 	f.suppressed = true
+	m.despair(f)
 	m.fair.sleep(f.node)
 }
 
@@ -249,7 +256,7 @@ func (m *Matcher) activate(d *demand) {
 }
 
 func (m *Matcher) rouse(f *framework) {
-	if f.online && !f.suppressed && len(f.active) > 0 && !f.vain.aside {
+	if f.online && !f.suppressed && (len(f.active) > 0 || f.hope.on) && !f.vain.aside {
 		m.fair.wake(f.node)
 	}
 }
@@ -260,7 +267,7 @@ func (m *Matcher) rest(d *demand) {
 		return
 	}
 	d.owner.active.remove(d.at)
-	if len(d.owner.active) == 0 {
+	if len(d.owner.active) == 0 && !d.owner.hope.on {
 		m.fair.sleep(d.owner.node)
 	}
 }

@@ -16,7 +16,9 @@
 // share, one ring lookup (or with `least-requested`, `most-balanced` and `balance`
 // a look at every agent that fits, which with the first two pre-matchers share among
 // them, here and on followers) and one move of the agent. A demand that nobody can
-// serve costs nothing until something changes for it, and what a framework's demands
+// serve costs nothing until something changes for it, and one that others come before
+// next to nothing: of the demands that a unit which comes free would suit, only those are
+// woken that get some of it, see hope. What a framework's demands
 // cost in vain keeps others waiting for a lap at most. What is offered and left
 // unanswered is taken back for who has less, see [Matcher.Claim]. An accept costs
 // O(tasks), a View O(cluster).

@@ -11,7 +11,12 @@ import (
 // BenchmarkFreed is what a unit that comes free costs while many demands of
 // different shapes wait for it, each of which it would suit: one task ends, a
 // turn is made, and what was offered is accepted. The demands wait for room on
-// 1,000 full agents, or for a quota of half of them.
+// 1,000 full agents, or for a quota of half of them. Two of the three searches are for
+// more units of the demand that was served.
+//
+// When all of them were woken it took as many searches as there are shapes, and with
+// 50,000 of them 150 ms and 250,000 allocations for room, 50 ms and 55,000 for a quota;
+// now 40 and 20 microseconds and 23 allocations, on 2 busy shared cores (amd64, go1.26).
 func BenchmarkFreed(b *testing.B) {
 	for _, waits := range []string{"room", "quota"} {
 		for _, shapes := range []int{100, 1000, 10_000, 50_000} {

@@ -190,7 +190,7 @@ func (m *Matcher) rebuild() {
 	}
 	for _, f := range m.frameworks {
 		f.node = m.fair.enter(f.role, string(f.id), f)
-		f.active, f.passes = nil, nil
+		f.active, f.passes, f.room, f.quota, f.hope = nil, nil, line{}, line{}, hope{}
 	}
 	for _, a := range m.agents {
 		a.slot, a.counted, a.passers = -1, false, nil
@@ -204,7 +204,7 @@ func (m *Matcher) rebuild() {
 	}
 	for _, f := range m.frameworks {
 		for _, d := range f.demands {
-			d.at, d.shape, d.stopped = -1, nil, nil
+			d.at, d.shape, d.line, d.waiter, d.stopped = -1, nil, nil, nil, nil
 			m.activate(d)
 		}
 	}

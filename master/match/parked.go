@@ -3,10 +3,15 @@ package match
 import "github.com/ringmaster-project/ringmaster/offers"
 
 // parked holds the demands that nothing can be done for until something
-// changes, so that a turn costs nothing for them. Demands of one shape wait
+// changes, so that a turn costs nothing for them. Most wait in a line of their framework,
+// and one at a time is woken, see hope. Of the others those of one shape wait
 // together: an agent that grew wakes the shapes it now fits, see sweep, a quota that
 // moved wakes those that a quota stopped.
+//
+// Invariant: lined has the frameworks that have demands in a line.
 type parked struct {
+	lined      map[*framework]struct{}
+	inLines    int // demands
 	shapes     map[string]*shape
 	sweep      sweep
 	quota      map[*demand]struct{}
@@ -24,23 +29,17 @@ type shape struct {
 }
 
 func newParked() parked {
-	return parked{shapes: map[string]*shape{}, quota: map[*demand]struct{}{}, pending: map[string]int{}}
+	return parked{lined: map[*framework]struct{}{}, shapes: map[string]*shape{}, quota: map[*demand]struct{}{}, pending: map[string]int{}}
 }
 
 // park takes a demand out of the turn until room of its shape appears.
 func (m *Matcher) park(d *demand, stopped []string) {
 	m.rest(d)
-	s := m.parked.shapes[d.key]
-	if s == nil {
-		s = &shape{need: d.need, demands: map[*demand]struct{}{}}
-		if d.spread == nil { // with limits any end may let another agent suit
-			s.meets = d.spec.Constraints
-		}
-		m.parked.shapes[d.key] = s
-		m.parked.sweep.enter(s)
+	if d.lines() {
+		m.line(d, &d.owner.room, d.need)
+	} else {
+		m.parked.shape(d)
 	}
-	s.demands[d] = struct{}{}
-	d.shape = s
 	m.parked.stop(d, stopped)
 	m.waits(d)
 	if d.form.neverOf != m.epoch {
@@ -54,15 +53,57 @@ func (m *Matcher) park(d *demand, stopped []string) {
 	m.claim(d)
 }
 
+// line has a demand wait in one of its framework's lines.
+func (m *Matcher) line(d *demand, l *line, need []int64) {
+	l.enter(d, need)
+	m.parked.lined[d.owner] = struct{}{}
+	m.parked.inLines++
+}
+
+// shape has a demand wait with those of its shape.
+func (p *parked) shape(d *demand) {
+	s := p.shapes[d.key]
+	if s == nil {
+		s = &shape{need: d.need, meets: d.meets(), demands: map[*demand]struct{}{}}
+		p.shapes[d.key] = s
+		p.sweep.enter(s)
+	}
+	s.demands[d] = struct{}{}
+	d.shape = s
+}
+
+// meets returns what an agent must meet whatever else runs, to be read only: with limits
+// any end may let another agent suit.
+func (d *demand) meets() []offers.Constraint {
+	if d.spread != nil {
+		return nil
+	}
+	return d.spec.Constraints
+}
+
 // parkForQuota takes a demand out of the turn until a quota moves.
 func (m *Matcher) parkForQuota(d *demand) {
 	m.rest(d)
-	m.parked.quota[d] = struct{}{}
+	if d.lines() {
+		m.line(d, &d.owner.quota, m.leastTake(d))
+	} else {
+		m.parked.quota[d] = struct{}{}
+	}
 	d.quota = true
 	m.parked.stop(d, []string{stopQuota})
 	m.waits(d)
 	m.batch.passed(d)
 	m.claim(d)
+}
+
+// leastTake returns the least that a unit takes of what quotas bound.
+func (m *Matcher) leastTake(d *demand) []int64 {
+	take := make([]int64, m.kinds.fair())
+	copy(take, d.spec.Resources.Amounts[:])
+	for _, want := range d.asks {
+		take[scalars+want.class] = want.ask.Memory * int64(want.ask.Count)
+	}
+	return take
 }
 
 // stop notes what keeps a demand waiting, none when nothing does any more.
@@ -80,6 +121,13 @@ func (p *parked) stop(d *demand, stopped []string) {
 
 // unpark forgets that a demand waits.
 func (m *Matcher) unpark(d *demand) {
+	if f := d.owner; d.line != nil {
+		d.line.leave(d)
+		m.parked.inLines--
+		if f.room.root == nil && f.quota.root == nil {
+			delete(m.parked.lined, f)
+		}
+	}
 	if d.shape != nil {
 		delete(d.shape.demands, d)
 		if len(d.shape.demands) == 0 {
@@ -105,7 +153,7 @@ func (m *Matcher) wakeShape(s *shape) {
 // wakeFramework activates what a framework has parked.
 func (m *Matcher) wakeFramework(f *framework) {
 	for _, d := range f.demands {
-		if d.shape != nil || d.quota {
+		if d.parked() {
 			m.activate(d)
 		}
 	}

@@ -75,17 +75,28 @@ func (m *Matcher) Ready(now time.Time) Ready {
 		}
 		if f == nil && m.closeBatch() {
 			m.round++
+			m.inspire() // also those that were looked at while its units counted as placed
 			continue
 		}
 		if f == nil {
+			m.parked.sweep.hoping = false
 			break
+		}
+		serve, cut := m.beckon(f)
+		if cut {
+			r.More = true
+			m.closeBatch()
+			break
+		}
+		if !serve {
+			continue
 		}
 		if r.More = n+m.mustered >= maxDecisions+m.batch.size() || m.looks()-looked >= turnLooks && f.active[0].d.list.stale(&m.prematch); r.More {
 			m.closeBatch()
 			break
 		}
 		d, looks := f.active[0].d, m.looks()
-		if m.serve(d); d.shape != nil || d.quota {
+		if m.serve(d); d.parked() {
 			m.noteVain(f, m.looks()-looks)
 		}
 	}

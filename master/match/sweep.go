@@ -1,7 +1,9 @@
 package match
 
+import "github.com/ringmaster-project/ringmaster/offers"
+
 // sweep goes through the shapes that wait and wakes those that an agent suits now
-// which has more room than before.
+// which has more room than before. Demands in lines it gives hope, for the same agents.
 //
 //	agents that grew   a1 a7 a9                      those that grow meanwhile
 //	shapes             s1 s2 s3 s4 │ s5 s6 s7 s8     are for the next sweep
@@ -12,12 +14,17 @@ package match
 // each would cost more than to search for it is woken without, and fair share sees to it
 // that these searches keep nobody else waiting, see lap.
 //
-// Invariants: shapes[i].place is i; agents is empty where next is 0.
+// Invariants: shapes[i].place is i; agents are of use where next is not 0 or somebody hopes.
 type sweep struct {
 	shapes []*shape
 	next   int // shapes before it are still to be held against agents
 	agents []*agent
-	spare  []*agent // room for the next ones that grow
+
+	// Of those that hope, see there.
+	hoping bool
+	looks  int     // at demands and agents, left for this turn
+	most   int     // agents that a demand is held against
+	free   []int64 // at least the most that one of agents has of each column
 }
 
 // maxSwept bounds how often a shape is held against an agent in one turn: each
@@ -49,53 +56,65 @@ func (w *sweep) leave(s *shape) {
 // turn. It reports whether there is more of that than a turn may do.
 func (m *Matcher) wakeParked() (more bool) {
 	w := &m.parked.sweep
-	left := maxSwept
-	for left > 0 && (w.next > 0 || len(m.grown) > 0) {
-		if w.next == 0 {
-			m.beginSweep()
-		}
-		most := max(maxSwept/max(len(w.shapes), 1), leastSwept)
-		for left > 0 && w.next > 0 {
-			w.next--
-			s := w.shapes[w.next]
-			wakes, held := s.suited(w.agents, most)
-			if left -= held; wakes {
-				m.wakeShape(s)
-			}
-		}
-		if w.next == 0 {
-			clear(w.agents)
-			w.spare, w.agents = w.agents[:0], nil
+	if w.next == 0 && !w.hoping && (len(m.grown) > 0 || m.parked.quotaMoved) {
+		m.beginSweep()
+	}
+	most := mostSwept(len(w.shapes))
+	for left := maxSwept; left > 0 && w.next > 0; {
+		w.next--
+		s := w.shapes[w.next]
+		wakes, held := s.suited(w.agents, most)
+		if left -= held; wakes {
+			m.wakeShape(s)
 		}
 	}
-	if m.parked.quotaMoved {
-		m.parked.quotaMoved = false
-		for d := range m.parked.quota {
-			m.activate(d)
-		}
-	}
-	return w.next > 0 || len(m.grown) > 0
+	w.looks = maxSwept
+	return w.next > 0 || len(m.grown) > 0 || m.parked.quotaMoved
 }
 
 // beginSweep takes over the agents that grew.
 func (m *Matcher) beginSweep() {
 	w := &m.parked.sweep
-	w.agents, m.grown, w.next = m.grown, w.spare, len(w.shapes)
-	w.spare = nil
+	clear(w.agents)
+	w.agents, m.grown, w.next = m.grown, w.agents[:0], len(w.shapes)
 	for _, a := range w.agents {
 		a.grew = false
 	}
+	w.hoping, w.most = true, mostSwept(m.parked.inLines)
+	w.glance(m.kinds.columns())
+	m.inspire()
+	m.parked.quotaMoved = false
+	for d := range m.parked.quota {
+		m.activate(d)
+	}
 }
+
+// mostSwept returns against how many agents each of those that wait is held.
+func mostSwept(waiting int) int { return max(maxSwept/max(waiting, 1), leastSwept) }
 
 // suited reports whether a shape is to be woken for one of agents that grew, and
 // against how many of them it was held. A gang is held against all: to search for one
 // costs as much as for all of its units.
 func (s *shape) suited(agents []*agent, most int) (wakes bool, held int) {
+	if s.missing == 0 {
+		return suited(agents, s.need, s.meets, most)
+	}
 	for i, a := range agents {
-		if i >= most && s.missing == 0 {
+		if a.slot >= 0 && covers(a.columns, s.need) && meetsAll(s.meets, a) && s.due(a) {
+			return true, i + 1
+		}
+	}
+	return false, max(len(agents), 1)
+}
+
+// suited reports whether a demand is to be woken for one of agents that grew, or because
+// they are more than most, and against how many of them it was held.
+func suited(agents []*agent, need []int64, meets []offers.Constraint, most int) (wakes bool, held int) {
+	for i, a := range agents {
+		if i >= most {
 			return true, i
 		}
-		if a.slot >= 0 && covers(a.columns, s.need) && meetsAll(s.meets, a) && s.due(a) {
+		if a.slot >= 0 && covers(a.columns, need) && meetsAll(meets, a) {
 			return true, i + 1
 		}
 	}
