@@ -26,7 +26,8 @@ type session struct {
 	prefix    door.Action
 	kind      string // in the metrics
 
-	cut atomic.Bool // the link takes nothing any more
+	cut    atomic.Bool // the link takes nothing any more
+	greets atomic.Bool // what it said first is on its way to the loop
 
 	// Owned by the reading goroutine.
 	gathered []func(*lead.Core) // of the frame that is read
@@ -84,6 +85,7 @@ func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, str
 		if err != nil {
 			return
 		}
+		s.greets.Store(greets)
 		give, ok := s.intake.take(s.own, weightOf(s.link.Form(), frame))
 		if !ok {
 			return
@@ -96,6 +98,7 @@ func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, str
 		if !ok || !s.enterGathered(give) {
 			return
 		}
+		s.greets.Store(false)
 	}
 }
 
@@ -195,6 +198,7 @@ func (l *loop) serveFramework(link wire.Link, v visitor) {
 	done := make(chan struct{})
 	var beats sync.WaitGroup
 	beats.Go(func() { s.beat(done) })
+	over := s.expect(f.Standing)
 	s.read(wire.FromFramework, func(msg wire.Message, request string) bool {
 		_, registers := msg.(*wire.Register)
 		reads := lead.ReadsState(msg)
@@ -219,6 +223,7 @@ func (l *loop) serveFramework(link wire.Link, v visitor) {
 	})
 	s.enter(func(core *lead.Core) { core.FrameworkEnded(f) }, func() {})
 	link.Close("the connection ended")
+	over()
 	close(done)
 	beats.Wait()
 }
@@ -253,6 +258,7 @@ func (l *loop) serveAgent(link wire.Link, v visitor) {
 	s := &session{loop: l, intake: l.inbox, own: newOwn(), link: link, principal: v.principal, prefix: door.Agent, kind: agentSession}
 	defer s.counted()()
 	a := lead.NewAgent(s)
+	over := s.expect(func(*lead.Core) lead.Standing { return a.Standing() })
 	s.read(wire.FromAgent, func(msg wire.Message, request string) bool {
 		if _, beat := msg.(*wire.Heartbeat); beat {
 			return true
@@ -262,4 +268,5 @@ func (l *loop) serveAgent(link wire.Link, v visitor) {
 	heard := link.Heard()
 	s.enter(func(core *lead.Core) { core.AgentEnded(a, heard) }, func() {})
 	link.Close("the connection ended")
+	over()
 }
