@@ -181,11 +181,19 @@ func (e *StatusError) Error() string {
 }
 
 // Dial connects to url (ws or wss). A redirect comes back as *RedirectError,
-// any other refusal as *StatusError.
+// any other refusal as *StatusError. It is given up as soon as ctx ends, which
+// websocket.Dialer does not heed once there is a connection.
 func Dial(ctx context.Context, url, protocol string, header http.Header, conf *tls.Config, opts Options) (*Conn, error) {
 	var below *cork
+	keep := func() bool { return true }
 	d := websocket.Dialer{
-		NetDialContext:   dialCork(&below, opts.filled().Dial),
+		NetDialContext: dialCork(&below, func(within context.Context, network, address string) (net.Conn, error) {
+			conn, err := opts.filled().Dial(within, network, address)
+			if err == nil {
+				keep = closeWith(ctx, conn)
+			}
+			return conn, err
+		}),
 		HandshakeTimeout: handshakeTimeout,
 		ReadBufferSize:   readBuffer,
 		WriteBufferSize:  4096,
@@ -194,6 +202,9 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 		TLSClientConfig:  conf,
 	}
 	ws, resp, err := d.DialContext(ctx, url, header)
+	if !keep() {
+		return nil, fmt.Errorf("dial %s: %w", url, context.Cause(ctx))
+	}
 	if err != nil {
 		if resp != nil && resp.StatusCode == http.StatusTemporaryRedirect {
 			at := resp.Header.Get("Location")
@@ -212,6 +223,23 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 		return nil, fmt.Errorf("dial %s: who answers does not speak %s", url, protocol)
 	}
 	return newConn(ws, below, protocol, opts), nil
+}
+
+// closeWith has a connection closed when ctx ends, until keep is called, which reports
+// whether it was not.
+func closeWith(ctx context.Context, conn net.Conn) (keep func() bool) {
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		_ = conn.Close()
+	})
+	return func() bool {
+		if stop() {
+			return true
+		}
+		<-closed
+		return false
+	}
 }
 
 // reasonIn reads the error out of a refusal, of which the library keeps the
