@@ -93,7 +93,8 @@ func (s *sum) add(v shown.Amounts, a offers.Amounts) {
 		if s.devices == nil {
 			s.devices = map[string]shown.ClassSum{}
 		}
-		s.devices[class] = shown.ClassSum{Count: s.devices[class].Count + c.Count, Memory: s.devices[class].Memory + c.Memory}
+		memory := offers.Amounts{s.devices[class].Memory}.Plus(offers.Amounts{c.Memory})[0] // which stops where it does not fit
+		s.devices[class] = shown.ClassSum{Count: s.devices[class].Count + c.Count, Memory: memory}
 	}
 }
 

@@ -215,7 +215,7 @@ func (m *Matcher) count(a *agent, sign int64) {
 		}
 	}
 	for k, n := range a.total {
-		m.total[k] += sign * n
+		m.total.add(k, sign*n)
 	}
 	for i := range a.classes {
 		if c := a.classes[i].room; c != nil {
@@ -232,7 +232,7 @@ func (m *Matcher) count(a *agent, sign int64) {
 			m.enforceLimits()
 		}
 	}
-	m.fair.setTotal(m.total)
+	m.fair.setTotal(m.total.n)
 	m.parked.quotaMoved = true
 }
 
@@ -283,6 +283,6 @@ func (m *Matcher) grow(a *agent) {
 // it out.
 func (m *Matcher) addFree(a *agent, sign int64) {
 	for k, n := range a.fair {
-		m.free[k] += sign * n
+		m.free.add(k, sign*n)
 	}
 }

@@ -177,7 +177,7 @@ func (b *balance) unevenness(a *agent, take []int64) int64 {
 func (b *balance) utilised(m *Matcher) float64 {
 	sum, parts := 0.0, 0
 	for k, w := range b.weights {
-		if w > 0 && m.total[k] > 0 {
+		if w > 0 && m.total.n[k] > 0 {
 			sum += m.usage(k)
 			parts++
 		}
@@ -187,7 +187,7 @@ func (b *balance) utilised(m *Matcher) float64 {
 
 // usage returns how much of a fair kind is given away, offers counted.
 func (m *Matcher) usage(kind int) float64 {
-	return float64(m.fair.root.alloc[kind]) / float64(max(m.total[kind], 1))
+	return float64(m.fair.root.alloc.n[kind]) / float64(max(m.total.n[kind], 1))
 }
 
 // short returns how many demands wait because a fair kind is short.

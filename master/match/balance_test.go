@@ -59,7 +59,7 @@ func TestBalanceGolden(t *testing.T) {
 		if got := b.placed(); got != c.placed {
 			t.Errorf("%s %+v places %s, want %s", c.placement, c.config, got, c.placed)
 		}
-		if got := [3]int64{b.free[0] / 1000, b.free[1], b.free[scalars] / 8}; got != c.stranded {
+		if got := [3]int64{b.free.n[0] / 1000, b.free.n[1], b.free.n[scalars] / 8}; got != c.stranded {
 			t.Errorf("%s %+v strands %v, want %v", c.placement, c.config, got, c.stranded)
 		}
 	}

@@ -97,7 +97,7 @@ func (m *Matcher) enter(d *demand) {
 	}
 	w := m.batch.best(d.owner)
 	take := m.speaksFor(w.d)
-	m.fair.headroom(w.d.owner.node, m.free, m.search.head)
+	m.fair.headroom(w.d.owner.node, m.free.n, m.search.head)
 	if len(m.batch.bids) == maxBatch || !covers(m.search.head, take) {
 		m.rest(w.d)
 		m.batch.aside = append(m.batch.aside, w.d)
@@ -138,7 +138,7 @@ func (m *Matcher) speak(d *demand, take []int64, sign int64) {
 	v := m.fairTmp
 	for k, n := range take {
 		v[k] = sign * n
-		m.free[k] -= sign * n
+		m.free.add(k, -sign*n)
 	}
 	m.fair.tryOut(d.owner.node, v, sign > 0)
 }

@@ -21,7 +21,7 @@ func (b *bench) check() error {
 		v := make([]int64, m.kinds.fair())
 		m.kinds.amounts(h, v)
 		for k := range v {
-			alloc[id][k] += v[k]
+			alloc[id][k] = stoppedPlus(alloc[id][k], v[k])
 		}
 	}
 	free, total := make([]int64, m.kinds.fair()), make([]int64, m.kinds.fair())
@@ -57,12 +57,12 @@ func (b *bench) check() error {
 			inventory := a.room.Total()
 			m.kinds.inventory(&inventory, v)
 			for k := range v {
-				total[k] += v[k]
+				total[k] = stoppedPlus(total[k], v[k])
 			}
 		}
 		for k, n := range a.fair {
 			if a.slot >= 0 {
-				free[k] += n
+				free[k] = stoppedPlus(free[k], n)
 			}
 		}
 		fresh := &agent{id: a.id, info: a.info, room: a.room}
@@ -83,8 +83,8 @@ func (b *bench) check() error {
 			}
 		}
 	}
-	if !slices.Equal(total, m.total) || !slices.Equal(free, m.free) {
-		return fmt.Errorf("total %v free %v, by the agents %v and %v", m.total, m.free, total, free)
+	if !slices.Equal(total, m.total.n) || !slices.Equal(free, m.free.n) {
+		return fmt.Errorf("total %v free %v, by the agents %v and %v", m.total.n, m.free.n, total, free)
 	}
 	pending, refusals := map[string]int{}, 0
 	for id, f := range m.frameworks {
@@ -102,8 +102,8 @@ func (b *bench) check() error {
 		if want == nil {
 			want = make([]int64, m.kinds.fair())
 		}
-		if !slices.Equal(f.node.alloc, want) {
-			return fmt.Errorf("framework %s: allocated %v, holds %v", id, f.node.alloc, want)
+		if !slices.Equal(f.node.alloc.n, want) {
+			return fmt.Errorf("framework %s: allocated %v, holds %v", id, f.node.alloc.n, want)
 		}
 		if err := m.checkDemands(f); err != nil {
 			return err
@@ -222,7 +222,7 @@ func (m *Matcher) checkPasses(f *framework) error {
 		for _, o := range m.book.OfAgent(a.id) {
 			m.kinds.amounts(&o.Held, held)
 			for k, n := range held {
-				free[k] += n
+				free[k] = stoppedPlus(free[k], n)
 			}
 		}
 		if !f.hidden(a, free) {
@@ -265,8 +265,8 @@ func (m *Matcher) checkDemands(f *framework) error {
 			for _, o := range m.book.OfFramework(f.id) {
 				v := make([]int64, m.kinds.fair())
 				m.kinds.amounts(&o.Held, v)
-				if limit >= 0 && node.alloc[k] > limit && v[k] > 0 {
-					return fmt.Errorf("role %s has %d of a limit of %d and offers of it out", node.name, node.alloc[k], limit)
+				if limit >= 0 && node.alloc.n[k] > limit && v[k] > 0 {
+					return fmt.Errorf("role %s has %d of a limit of %d and offers of it out", node.name, node.alloc.n[k], limit)
 				}
 			}
 		}

@@ -208,7 +208,7 @@ func (m *Matcher) serveClaims() {
 func (m *Matcher) claimable(d *demand, now time.Time) []*offers.Offer {
 	m.compile(d)
 	c, unit := &m.claims, m.speaksFor(d)
-	m.fair.headroom(d.owner.node, m.free, m.search.head)
+	m.fair.headroom(d.owner.node, m.free.n, m.search.head)
 	if d.owner.suppressed || d.column < 0 || covers(m.search.head, unit) && len(d.spec.Constraints) == 0 && m.somebodyHas(d.need) {
 		return nil
 	}
@@ -286,12 +286,12 @@ func (m *Matcher) claimableOn(a *agent, d *demand, unit []int64, now time.Time) 
 // allowed reports whether quotas would let the framework of d have a unit without
 // these offers.
 func (m *Matcher) allowed(d *demand, unit []int64, a *agent, without []*offers.Offer) bool {
-	free, held, moved := slices.Clone(m.free), make([]int64, len(m.free)), m.parked.quotaMoved
+	free, held, moved := slices.Clone(m.free.n), make([]int64, len(m.free.n)), m.parked.quotaMoved
 	for _, o := range without {
 		m.charge(o.Framework, a, &o.Held, -1, false)
 		m.kinds.amounts(&o.Held, held)
 		for k, n := range held {
-			free[k] += n
+			free[k] = stoppedPlus(free[k], n)
 		}
 	}
 	m.fair.headroom(d.owner.node, free, held)

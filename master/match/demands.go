@@ -167,7 +167,7 @@ func (m *Matcher) FrameworkRemoved(id offers.FrameworkID) {
 		return
 	}
 	m.FrameworkOnline(id, false)
-	for k, n := range f.node.alloc {
+	for k, n := range f.node.alloc.n {
 		m.fairTmp[k] = -n
 	}
 	m.fair.allocate(f.node, m.fairTmp, false)
@@ -357,11 +357,11 @@ func (m *Matcher) dominantScalar(r *offers.Resources) (best int, tied bool) {
 // dominates reports whether kind a of r is a larger part of the cluster than
 // kind b, ties going to the kind of which less is free.
 func (m *Matcher) dominates(r *offers.Resources, a, b int) (more, tied bool) {
-	switch moreOf(m.asked(r, a), m.total[a], m.asked(r, b), m.total[b]) {
+	switch moreOf(m.asked(r, a), m.total.n[a], m.asked(r, b), m.total.n[b]) {
 	case 1:
 		return true, false
 	case 0:
-		return moreOf(max(m.free[a], 0), m.total[a], max(m.free[b], 0), m.total[b]) < 0, true
+		return moreOf(max(m.free.n[a], 0), m.total.n[a], max(m.free.n[b], 0), m.total.n[b]) < 0, true
 	}
 	return false, false
 }
@@ -376,7 +376,7 @@ func (m *Matcher) asked(r *offers.Resources, k int) int64 {
 	if m.devices[i] == 0 {
 		return 1
 	}
-	return r.Devices[m.kinds.classes[i]].Bytes(m.total[k] / m.devices[i])
+	return r.Devices[m.kinds.classes[i]].Bytes(m.total.n[k] / m.devices[i])
 }
 
 // appendShape appends a key that is equal for demands that any agent suits

@@ -41,7 +41,7 @@ type node struct {
 	leaf     *framework
 
 	weight float64
-	alloc  []int64 // fair kinds, offers counted
+	alloc  sums    // fair kinds, offers counted
 	count  uint64  // allocations ever made
 	key    float64 // dominant share / weight, unless it is stale
 	stale  bool    // it is to be found out before the node is compared
@@ -55,7 +55,7 @@ func newFair(kindCount int, excluded []bool) *fair {
 
 func newNode(name string, parent *node, kindCount int) *node {
 	return &node{name: name, parent: parent, at: -1, weight: 1,
-		children: map[string]*node{}, ready: heap.New(beforeNode, placeOfNode), alloc: make([]int64, kindCount), quota: newQuota(kindCount)}
+		children: map[string]*node{}, ready: heap.New(beforeNode, placeOfNode), alloc: newSums(kindCount), quota: newQuota(kindCount)}
 }
 
 // ownName is the child of a role that its own frameworks hang under, so that
@@ -100,7 +100,7 @@ func (f *fair) enter(role offers.Role, name string, leaf *framework) *node {
 
 // prune removes n and its ancestors as far as nothing hangs on them.
 func (f *fair) prune(n *node) {
-	for n != f.root && len(n.children) == 0 && n.leaf == nil && n.weight == 1 && n.quota.none() && !slices.ContainsFunc(n.alloc, func(x int64) bool { return x != 0 }) {
+	for n != f.root && len(n.children) == 0 && n.leaf == nil && n.weight == 1 && n.quota.none() && !slices.ContainsFunc(n.alloc.n, func(x int64) bool { return x != 0 }) {
 		f.sleep(n)
 		delete(n.parent.children, n.name)
 		n = n.parent
@@ -124,7 +124,7 @@ func (f *fair) setWeight(n *node, weight float64) {
 func (f *fair) allocate(leaf *node, delta []int64, counted bool) {
 	for n := leaf; n != nil; n = n.parent {
 		for k, d := range delta {
-			n.alloc[k] += d
+			n.alloc.add(k, d)
 		}
 		if counted {
 			n.count++
@@ -172,7 +172,7 @@ func (f *fair) weigh(n *node) {
 // share returns the dominant share of a node and its kind, -1 for none.
 func (f *fair) share(n *node) (share float64, kind int) {
 	kind = -1
-	for k, a := range n.alloc {
+	for k, a := range n.alloc.n {
 		if a <= 0 || f.total[k] <= 0 || f.excluded[k] {
 			continue
 		}
@@ -211,8 +211,8 @@ func (n *node) depth() (d int) {
 // -1 less.
 func (f *fair) keyWith(n *node, delta []int64, sign int64) float64 {
 	var most float64
-	for k, a := range n.alloc {
-		if a += sign * delta[k]; a > 0 && f.total[k] > 0 && !f.excluded[k] {
+	for k, a := range n.alloc.n {
+		if a = stoppedPlus(a, sign*delta[k]); a > 0 && f.total[k] > 0 && !f.excluded[k] {
 			most = max(most, float64(a)/float64(f.total[k]))
 		}
 	}

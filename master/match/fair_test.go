@@ -35,7 +35,7 @@ func (c *crowd) take(role string, cpus, mem int64) {
 
 func (c *crowd) remove(role string) {
 	leaf := c.leaves[role]
-	c.take(role, -leaf.alloc[0], -leaf.alloc[1])
+	c.take(role, -leaf.alloc.n[0], -leaf.alloc.n[1])
 	leaf.leaf = nil
 	leaf.parent.parent.weight = 1
 	c.prune(leaf)
@@ -237,10 +237,10 @@ func (c *crowd) naiveNext(n *node) *framework {
 
 // check verifies the invariants of a subtree.
 func (f *fair) check(n *node) error {
-	sum := make([]int64, len(n.alloc))
+	sum := make([]int64, len(n.alloc.n))
 	for _, c := range n.children {
-		for k, a := range c.alloc {
-			sum[k] += a
+		for k, a := range c.alloc.n {
+			sum[k] = stoppedPlus(sum[k], a)
 		}
 		waits := c.at >= 0
 		if c.leaf == nil && waits != (c.ready.Len() > 0) {
@@ -250,8 +250,8 @@ func (f *fair) check(n *node) error {
 			return err
 		}
 	}
-	if n.leaf == nil && !slices.Equal(sum, n.alloc) {
-		return fmt.Errorf("%q has %v, its children %v", n.name, n.alloc, sum)
+	if n.leaf == nil && !slices.Equal(sum, n.alloc.n) {
+		return fmt.Errorf("%q has %v, its children %v", n.name, n.alloc.n, sum)
 	}
 	return nil
 }

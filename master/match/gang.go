@@ -54,15 +54,15 @@ func (m *Matcher) muster(d *demand) {
 // least.
 func (m *Matcher) outright(d *demand) (stopped []string, missing int64) {
 	left, head := int64(d.left), m.search.head
-	m.fair.headroom(d.owner.node, m.free, head)
+	m.fair.headroom(d.owner.node, m.free.n, head)
 	quota := false
 	for k, n := range d.spec.Resources.Amounts {
 		switch {
 		case n == 0 || head[k]/n >= left:
-		case m.free[k]/n >= left:
+		case m.free.n[k]/n >= left:
 			quota = true
 		default:
-			stopped, missing = append(stopped, m.kinds.fairName(k)), max(missing, left-m.free[k]/n)
+			stopped, missing = append(stopped, m.kinds.fairName(k)), max(missing, left-m.free.n[k]/n)
 		}
 	}
 	if quota && len(stopped) == 0 {

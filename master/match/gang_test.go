@@ -38,7 +38,7 @@ func (b *bench) whole(t rapid.TB) {
 
 func (b *bench) withinQuota(d *demand) bool {
 	head := make([]int64, b.kinds.fair())
-	b.fair.headroom(d.owner.node, b.free, head)
+	b.fair.headroom(d.owner.node, b.free.n, head)
 	for k, n := range d.spec.Resources.Amounts {
 		if n*int64(d.left) > head[k] {
 			return false

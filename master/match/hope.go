@@ -87,7 +87,7 @@ func (m *Matcher) beckon(f *framework) (serve, cut bool) {
 	if d != nil {
 		before = d.age
 	}
-	m.fair.headroom(f.node, m.free, m.search.head)
+	m.fair.headroom(f.node, m.free.n, m.search.head)
 	if e := f.quota.root.eldest(f.hope.after, before, m.search.head, func(*demand) bool { return true }); e != nil {
 		d, before, cut = e, e.age, false
 	}

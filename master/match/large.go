@@ -76,7 +76,7 @@ func (l *lore) largeOf(m *Matcher, class int) {
 	if m.devices[class] == 0 {
 		return
 	}
-	name, size := m.kinds.classes[class], m.total[scalars+class]/m.devices[class]
+	name, size := m.kinds.classes[class], m.total.n[scalars+class]/m.devices[class]
 	asked := 0.0
 	for _, s := range l.inOrder {
 		asked += s.bytes(name, size)

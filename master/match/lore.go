@@ -242,7 +242,7 @@ func (l *lore) learnPress(m *Matcher) {
 		if all == 0 || m.devices[i] == 0 || len(l.groups) > loreGroups {
 			continue
 		}
-		size := m.total[scalars+i] / m.devices[i]
+		size := m.total.n[scalars+i] / m.devices[i]
 		for _, s := range l.inOrder {
 			asked += s.bytes(name, size)
 		}

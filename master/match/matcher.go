@@ -48,8 +48,8 @@ type Matcher struct {
 	frameworks map[offers.FrameworkID]*framework
 	roles      map[offers.Role]offers.RoleSettings
 	tasks      *trie.Txn[task]  // by framework and id
-	free       []int64          // fair kinds, offerable agents
-	total      []int64          // fair kinds, counted agents
+	free       sums             // fair kinds, offerable agents
+	total      sums             // fair kinds, counted agents
 	devices    []int64          // devices per class, counted agents
 	epoch      uint64           // counts changes of total and of roles
 	largest    map[string]int64 // capacity of the largest device by class; nil: to be found out
@@ -179,7 +179,7 @@ func (m *Matcher) rebuild() {
 		}
 	}
 	m.index, m.bySlot, m.gauges, m.fair = index, nil, nil, newFair(k.fair(), excluded)
-	m.free, m.total = make([]int64, k.fair()), make([]int64, k.fair())
+	m.free, m.total = newSums(k.fair()), newSums(k.fair())
 	m.devices = make([]int64, len(k.classes))
 	m.fairTmp, m.planTmp, m.rowTmp = make([]int64, k.fair()), make([]int64, k.fair()), make([]int64, k.columns())
 	m.search = newSearch(k)

@@ -406,12 +406,12 @@ func TestQuotaLimitIsNeverPassed(t *testing.T) {
 	}
 	b.RoleChanged("eng", &offers.RoleSettings{Weight: 1, Quota: offers.Quota{Limit: offers.QuotaAmounts{"cpus": 1000}}})
 	b.offered()
-	if got := b.fair.role("eng").alloc[0]; got > 1000 {
+	if got := b.fair.role("eng").alloc.n[0]; got > 1000 {
 		t.Fatalf("after the limit fell to 1 cpu eng still has %d thousandths", got)
 	}
 	b.RoleChanged("eng", nil)
 	b.offered()
-	if got := b.fair.role("eng").alloc[0]; got < 10000 {
+	if got := b.fair.role("eng").alloc.n[0]; got < 10000 {
 		t.Fatalf("without a limit eng has %d thousandths", got)
 	}
 }

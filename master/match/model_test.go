@@ -568,7 +568,7 @@ func (m *market) rest(t *rapid.T) {
 			}
 		}
 	}
-	for k, n := range m.fair.root.alloc {
+	for k, n := range m.fair.root.alloc.n {
 		if n != 0 {
 			t.Errorf("kind %d: %d are still allocated after everything ended", k, n)
 		}

@@ -14,7 +14,7 @@ type quota struct {
 	limit     []int64 // -1: none
 	guarantee []int64 // 0: none
 	held      []int64 // held back for this node and its descendants
-	below     []int64 // sum of the children's held
+	below     sums    // sum of the children's held
 	set       bool    // limit or guarantee is set here
 	limited   bool    // limit is
 	reserves  bool    // a guarantee was ever set here or below; else held and below are nothing
@@ -23,7 +23,7 @@ type quota struct {
 func newQuota(kindCount int) quota {
 	q := quota{
 		limit: make([]int64, kindCount), guarantee: make([]int64, kindCount),
-		held: make([]int64, kindCount), below: make([]int64, kindCount),
+		held: make([]int64, kindCount), below: newSums(kindCount),
 	}
 	for k := range q.limit {
 		q.limit[k] = -1
@@ -65,8 +65,8 @@ func (n *node) settle() {
 		return
 	}
 	for k := range q.held {
-		held := max(q.guarantee[k]-n.alloc[k], q.below[k], 0)
-		n.parent.quota.below[k] += held - q.held[k]
+		held := max(q.guarantee[k]-n.alloc.n[k], q.below.n[k], 0)
+		n.parent.quota.below.add(k, held-q.held[k])
 		q.held[k] = held
 	}
 }
@@ -79,13 +79,13 @@ func (f *fair) headroom(leaf *node, free []int64, out []int64) {
 	copy(out, free)
 	for n := leaf; n.parent != nil; n = n.parent {
 		for k := 0; k < len(out) && n.parent.quota.reserves; k++ {
-			out[k] -= n.parent.quota.below[k] - n.quota.held[k]
+			out[k] = stoppedPlus(out[k], n.quota.held[k]-n.parent.quota.below.n[k])
 		}
 	}
 	for n := leaf; n.parent != nil; n = n.parent {
 		for k := 0; k < len(out) && n.quota.limited; k++ {
 			if limit := n.quota.limit[k]; limit >= 0 {
-				out[k] = min(out[k], limit-n.alloc[k])
+				out[k] = min(out[k], limit-n.alloc.n[k])
 			}
 		}
 	}

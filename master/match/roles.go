@@ -37,11 +37,11 @@ func (m *Matcher) applyRole(role offers.Role, settings offers.RoleSettings) {
 // tasks stay.
 func (m *Matcher) enforceLimit(n *node, role offers.Role) {
 	for k, limit := range n.quota.limit {
-		if limit < 0 || n.alloc[k] <= limit {
+		if limit < 0 || n.alloc.n[k] <= limit {
 			continue
 		}
 		for _, o := range slices.Backward(m.book.All()) {
-			if n.alloc[k] <= limit {
+			if n.alloc.n[k] <= limit {
 				break
 			}
 			m.kinds.amounts(&o.Held, m.planTmp)

@@ -43,7 +43,7 @@ func (b *bench) ask(f offers.FrameworkID, text string) *search {
 	b.compile(d)
 	s := &b.search
 	s.m, s.d, s.latest = b.Matcher, d, nil
-	b.fair.headroom(d.owner.node, b.free, s.head)
+	b.fair.headroom(d.owner.node, b.free.n, s.head)
 	return s
 }
 

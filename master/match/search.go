@@ -58,7 +58,7 @@ func (m *Matcher) findBy(d *demand, by chooser) found {
 	}
 	s := &m.search
 	if stop := s.begin(m, d); stop >= 0 {
-		return found{quota: d.spec.Resources.Amounts[stop] <= m.free[stop]}
+		return found{quota: d.spec.Resources.Amounts[stop] <= m.free.n[stop]}
 	}
 	if !d.counted() && s.nothingLeft() {
 		return found{quota: true}
@@ -80,7 +80,7 @@ func (m *Matcher) findBy(d *demand, by chooser) found {
 // fair share and quotas leave too little wherever it may be, or -1.
 func (s *search) begin(m *Matcher, d *demand) (stop int) {
 	s.m, s.d, s.latest, s.quota, s.refused, s.met = m, d, nil, false, false, 0
-	m.fair.headroom(d.owner.node, m.free, s.head)
+	m.fair.headroom(d.owner.node, m.free.n, s.head)
 	stop = s.overHeadroom()
 	for k, n := range s.head {
 		s.head[k] = max(n, 0) // kinds of which nothing is asked never stop a demand
@@ -103,7 +103,7 @@ func (s *search) overHeadroom() int {
 // it, so that no agent need be looked at for its rest.
 func (s *search) nothingLeft() bool {
 	for k, n := range s.head {
-		if s.m.total[k] > 0 && (n > 0 || s.m.free[k] <= 0) {
+		if s.m.total.n[k] > 0 && (n > 0 || s.m.free.n[k] <= 0) {
 			return false
 		}
 	}

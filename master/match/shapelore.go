@@ -51,7 +51,7 @@ func (s *shapeLore) asked(m *Matcher) []loreAsk {
 	s.asks, s.asksOf = s.asks[:0], m.epoch
 	for i, class := range m.kinds.classes {
 		if ask, asked := s.spec.Resources.Devices[class]; asked && m.devices[i] > 0 {
-			size, count := m.total[scalars+i]/m.devices[i], float64(ask.Count)
+			size, count := m.total.n[scalars+i]/m.devices[i], float64(ask.Count)
 			milli := min(thousandths(ask.Bytes(size)/int64(ask.Count), size), 1000)
 			s.asks = append(s.asks, loreAsk{i, milli, count, count * float64(milli)})
 		}

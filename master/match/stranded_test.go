@@ -96,7 +96,7 @@ func (mix *backlogMix) strands(tb testing.TB, p offers.Placement, jobs []amount3
 		b.demand(f, fmt.Sprintf(`{"id":"%d","count":1,"resources":{"cpus":%d,"mem":%d,"devices":{"gpu":{"count":%d}}}}`, i, j.CPUs, j.Mem, j.GPUs))
 	}
 	b.Ready(b.now.Add(time.Hour))
-	left := amount3{int(b.free[0] / 1000), int(b.free[1]), int(b.free[scalars] / 8)}
+	left := amount3{int(b.free.n[0] / 1000), int(b.free.n[1]), int(b.free.n[scalars] / 8)}
 	return left.part(a) / float64(mix.Agents)
 }
 

@@ -85,7 +85,7 @@ func (m *Matcher) viewFramework(f *framework) FrameworkView {
 	for _, o := range m.book.OfFramework(f.id) {
 		v.Offered = v.Offered.Plus(o.Held.Amounts)
 	}
-	copy(v.Used[:], f.node.alloc[:scalars])
+	copy(v.Used[:], f.node.alloc.n[:scalars])
 	v.Used = v.Used.Minus(v.Offered)
 	return v
 }
@@ -104,7 +104,7 @@ func (m *Matcher) viewRoles(v *View, n *node, path string) {
 		if r.Share = share; kind >= 0 {
 			r.Dominant = m.kinds.fairName(kind)
 		}
-		for k, used := range c.alloc {
+		for k, used := range c.alloc.n {
 			if used != 0 {
 				r.Used[m.kinds.fairName(k)] = used
 			}
