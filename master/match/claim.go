@@ -130,16 +130,22 @@ func (m *Matcher) nextClaim() (time.Time, bool) {
 
 // findHolders finds who leaves offers unanswered, and returns when there may be others.
 func (m *Matcher) findHolders(now time.Time) (next time.Time) {
-	c := &m.claims
+	c, looks := &m.claims, maxClaimLooks
 	c.holders, next = c.holders[:0], now.Add(m.config.OfferGrace)
 	for _, f := range m.frameworks {
-		for eldest := range m.book.EachOfFramework(f.id) {
-			if until := m.leftUntil(f, eldest); !until.After(now) {
+		for o := range m.book.EachOfFramework(f.id) { // the eldest first, which but for gangs are left for the shortest time
+			until := m.leftUntil(f, o)
+			if !until.After(now) {
 				c.holders = append(c.holders, f)
-			} else if until.Before(next) {
+				break
+			}
+			if until.Before(next) {
 				next = until
 			}
-			break
+			if d := m.demandOf(o); d == nil || !d.gang() || looks <= 0 {
+				break
+			}
+			looks--
 		}
 	}
 	shares := make(map[*framework]float64, len(c.holders))

@@ -282,3 +282,27 @@ func TestDemandsThatComeBackClaim(t *testing.T) {
 		t.Errorf("a demand that came back is offered %d times", len(offeredTo(probe, got)))
 	}
 }
+
+// TestGangDoesNotHideOtherOffers: what a gang is offered is left to its framework for
+// longer, and not what else that was offered, later.
+func TestGangDoesNotHideOtherOffers(t *testing.T) {
+	b := newBench(t, Config{OfferGrace: time.Second})
+	b.agentWith("a0", `{"cpus":16}`, map[string]string{"for": "gang"})
+	b.agentWith("a1", `{"cpus":16}`, map[string]string{"for": "all"})
+	hoarder := b.framework("hoarder", "default")
+	b.demand(hoarder, `{"id":"gang","resources":{"cpus":8},"count":2,"gang":"30s","constraints":["for==gang"]}`)
+	b.later(0)
+	b.demand(hoarder, `{"id":"all","resources":{"cpus":16},"count":1,"constraints":["for==all"]}`)
+	if got, _ := b.later(0); len(got) != 1 {
+		t.Fatalf("beside the gang there are %d offers", len(got))
+	}
+	probe := b.framework("probe", "default")
+	b.demand(probe, `{"id":"p","resources":{"cpus":1},"count":1}`)
+	if _, rescinds := b.later(999 * time.Millisecond); len(rescinds) > 0 {
+		t.Errorf("within the grace %v", rescinds)
+	}
+	got, rescinds := b.later(10 * time.Millisecond)
+	if list := offeredTo(probe, got); len(list) != 1 || b.names[list[0].Agent] != "a1" || len(rescinds) != 1 {
+		t.Errorf("after the grace %v are taken back, and the probe is offered %v", rescinds, list)
+	}
+}
