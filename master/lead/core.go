@@ -26,6 +26,9 @@ type Config struct {
 	RemovalEvery time.Duration // how often one agent may be given up at most
 	RemovalBurst int           // how many at once
 	Stored       int           // bytes that all frameworks may store together; 0 means 1 GiB
+	Frameworks   int           // of which new ones are let in; 0 means 100,000
+	Demands      int           // of all frameworks; 0 means 1,000,000
+	Tasks        int           // of all frameworks that have not ended; 0 means 2,000,000
 
 	// Root begins a trace, see [offers.Tracer]; nil: nothing is traced.
 	Root func() offers.Traceparent
@@ -95,6 +98,9 @@ type Core struct {
 func New(config Config, s *state.State, now time.Time) *Core {
 	config.Match.Again = config.Again
 	config.Stored = cmp.Or(config.Stored, 1<<30)
+	config.Frameworks = cmp.Or(config.Frameworks, 100_000)
+	config.Demands = cmp.Or(config.Demands, 1_000_000)
+	config.Tasks = cmp.Or(config.Tasks, 2_000_000)
 	name := strconv.FormatUint(config.Master.Term, 10)
 	if config.Again > 0 {
 		name += "+" + strconv.FormatUint(config.Again, 10)

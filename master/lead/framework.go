@@ -84,6 +84,11 @@ func (s *Framework) register(c *Core, m *wire.Register, request string) {
 		s.settled()
 		return
 	}
+	if err := c.letsIn(in.ID); err != nil {
+		refuse(s.peer, err, request)
+		s.settled()
+		return
+	}
 	timeout := wire.DefaultFailoverTimeout
 	if in.FailoverTimeout != nil {
 		timeout = *in.FailoverTimeout

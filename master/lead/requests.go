@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -140,7 +141,7 @@ func (s *Framework) prepareDemands(m *wire.DemandMessage, request string) Work {
 				refuse(s.peer, offers.Errorf(offers.TooLarge, "demand %s: a framework has at most %d demands", d.ID, wire.MaxDemands), request)
 				continue
 			}
-			if err := c.fitsDevice(d); err != nil {
+			if err := cmp.Or(c.demandable(s.id, &d), c.fitsDevice(d)); err != nil {
 				refuse(s.peer, err, request)
 				continue
 			}
@@ -169,6 +170,10 @@ func (s *Framework) prepareAccept(m *wire.Accept, request string) Work {
 			ref := offers.TaskRef{Framework: s.id, Task: id}
 			t := c.state().Task(ref)
 			return c.match.Holds(ref) || t != nil && !(t.End != nil && t.Acknowledged)
+		}
+		if err := c.launchable(len(drafts)); err != nil {
+			refuse(s.peer, err, request)
+			return
 		}
 		acc := c.match.Accept(s.id, m.OfferIDs, drafts, hide, inUse, c.now)
 		// The error comes last: whoever saw it has seen what became of the tasks,

@@ -238,6 +238,7 @@ func (m *Matcher) Decided(a *Acceptance, i int, durable bool) {
 		delete(f.met, id)
 		d.spread = m.spreadOut(f, &d.spec)
 		f.demands[id] = d
+		m.standing++
 	case f.demands[id] != d:
 		return
 	}

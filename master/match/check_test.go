@@ -86,13 +86,14 @@ func (b *bench) check() error {
 	if !slices.Equal(total, m.total.n) || !slices.Equal(free, m.free.n) {
 		return fmt.Errorf("total %v free %v, by the agents %v and %v", m.total.n, m.free.n, total, free)
 	}
-	pending, refusals := map[string]int{}, 0
+	pending, refusals, standing := map[string]int{}, 0, 0
 	for id, f := range m.frameworks {
 		for _, r := range f.refused {
 			for ; r != nil; r = r.elder {
 				refusals++
 			}
 		}
+		standing += len(f.demands)
 		for _, d := range f.demands {
 			for _, by := range d.stopped {
 				pending[by]++
@@ -114,6 +115,9 @@ func (b *bench) check() error {
 		if err := m.checkPasses(f); err != nil {
 			return err
 		}
+	}
+	if standing != m.standing {
+		return fmt.Errorf("%d demands stand, and %d are counted", standing, m.standing)
 	}
 	if refusals != m.refusals.Len() {
 		return fmt.Errorf("%d refusals are waited for, and the frameworks have %d", m.refusals.Len(), refusals)

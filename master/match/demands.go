@@ -205,6 +205,7 @@ func (m *Matcher) Demand(id offers.FrameworkID, spec offers.Demand) {
 		d.left = *spec.Count
 	}
 	f.demands[spec.ID] = d
+	m.standing++
 	m.fresh = append(m.fresh, d)
 	m.learn(d)
 	m.activate(d)
@@ -217,6 +218,9 @@ func (m *Matcher) Demands(id offers.FrameworkID) int {
 	}
 	return 0
 }
+
+// Standing returns how many frameworks there are, and how many demands they have.
+func (m *Matcher) Standing() (frameworks, demands int) { return len(m.frameworks), m.standing }
 
 // Suppress stops offers to a framework until Revive.
 func (m *Matcher) Suppress(id offers.FrameworkID) {
@@ -276,7 +280,10 @@ func (m *Matcher) rest(d *demand) {
 func (m *Matcher) withdraw(d *demand) {
 	m.rest(d)
 	m.unpark(d)
-	delete(d.owner.demands, d.spec.ID)
+	if id := d.spec.ID; d.owner.demands[id] == d {
+		delete(d.owner.demands, id)
+		m.standing--
+	}
 }
 
 // compile derives from the cluster's totals what is looked for and where.

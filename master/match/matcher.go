@@ -70,6 +70,7 @@ type Matcher struct {
 	drafts   drafts
 	round    uint64                  // counts turns, and batches closed in them: a shape that failed in one fails again, see form
 	demands  uint64                  // ever stated, to order them by age
+	standing int                     // demands that stand
 	fresh    []*demand               // stated since the last Ready
 	now      time.Time               // of the last Ready
 	backlogs map[*framework]*backlog // of this turn
