@@ -34,9 +34,7 @@ type answered struct {
 
 // explain answers in the loop, between two turns.
 func (l *loop) explain(ctx context.Context, q question) (answered, error) {
-	return ask(ctx, l, func(core *lead.Core, answer func(answered, error)) {
-		answer(q.ask(core, l.replica.State()), nil)
-	})
+	return aside(ctx, l, func(core *lead.Core) answered { return q.ask(core, l.replica.State()) })
 }
 
 func (q *question) ask(core *lead.Core, s *state.State) answered {

@@ -62,6 +62,7 @@ type loop struct {
 	meters  *meters
 
 	greeting  gate    // of what sessions say first
+	asides    asides  // what people ask that takes long
 	asked     *intake // by frameworks
 	inbox     *intake // what else comes
 	proposed  chan proposal
@@ -116,6 +117,7 @@ func newLoop(config loopConfig, r replicated, logger hclog.Logger) *loop {
 		config: config, replica: r, logger: logger, feed: cmp.Or(config.feed, newFeed()), meters: cmp.Or(config.meters, newMeters(new(meter.List))),
 		unanswered: map[uint64]func(){},
 		greeting:   newGate(),
+		asides:     newAsides(),
 		asked:      newIntake(over),
 		inbox:      newIntake(over),
 		proposed:   make(chan proposal, depth),
