@@ -108,28 +108,34 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// writePacked answers with v, compressed where the client asks for gzip, as
-// browsers do: a list of agents shrinks to a tenth.
-func writePacked(w http.ResponseWriter, r *http.Request, v any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode the answer: %w", err)
-	}
+// send answers with what was packed, or with JSON as it is.
+func send(w http.ResponseWriter, body []byte, packed bool) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Vary", "Accept-Encoding")
+	if packed {
+		h.Set("Content-Encoding", "gzip")
+	}
+	_, _ = w.Write(body) // the client has left if this fails
+}
+
+// pack encodes v, and compresses that where it is worth it and the client asks for
+// gzip, as browsers do: a list of agents shrinks to a tenth.
+func pack(r *http.Request, v any) (body []byte, packed bool, err error) {
+	if body, err = json.Marshal(v); err != nil {
+		return nil, false, fmt.Errorf("encode the answer: %w", err)
+	}
 	body = append(body, '\n')
 	if len(body) < worthPacking || !takesGzip(r) {
-		_, _ = w.Write(body) // the client has left if this fails
-		return nil
+		return body, false, nil
 	}
-	h.Set("Content-Encoding", "gzip")
+	var small bytes.Buffer
 	packer := packers.Get().(*gzip.Writer)
 	defer packers.Put(packer)
-	packer.Reset(w)
-	_, _ = packer.Write(body)
+	packer.Reset(&small)
+	_, _ = packer.Write(body) // a buffer takes everything
 	_ = packer.Close()
-	return nil
+	return small.Bytes(), true, nil
 }
 
 func takesGzip(r *http.Request) bool {

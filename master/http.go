@@ -80,6 +80,7 @@ type api struct {
 	silence                    time.Duration            // after which an agent's connection is given up
 	hold                       time.Duration            // how long a connection waits for a leader
 	entrance                   gate                     // of connections that become sessions
+	looks                      gate                     // of requests whose answers are made
 	unsent                     *wire.Unsent             // to frameworks and agents
 
 	sessions sync.WaitGroup

@@ -56,7 +56,7 @@ func newScene(t testing.TB, token string) *scene {
 	s := &scene{TB: t, leader: self, shown: newPicture(t), changed: make(chan struct{}), leads: make(chan struct{})}
 	close(s.leads)
 	s.api = &api{
-		loop: s, replica: s, entrance: newGate(), unsent: wire.NewUnsent(unsentSize), feed: newFeed(), meters: newMeters(new(meter.List)), door: d, logger: hclog.NewNullLogger(), version: "test", agents: &http.Transport{},
+		loop: s, replica: s, entrance: newGate(), looks: newGate(), unsent: wire.NewUnsent(unsentSize), feed: newFeed(), meters: newMeters(new(meter.List)), door: d, logger: hclog.NewNullLogger(), version: "test", agents: &http.Transport{},
 		framework: func(l wire.Link, _ visitor) { l.Close("seen") },
 		agent:     func(l wire.Link, _ visitor) { l.Close("seen") },
 		follower:  func(l wire.Link, _ visitor) { l.Close("seen") },

@@ -54,12 +54,26 @@ func (a *api) read(look func(*http.Request, *picture) (any, error)) func(http.Re
 				return a.elsewhere(w, r, err)
 			}
 		}
-		answer, err := look(r, p)
-		if err != nil {
-			return err
+		body, packed, err := a.answer(r, p, look)
+		if err == nil {
+			send(w, body, packed)
 		}
-		return writePacked(w, r, answer)
+		return err
 	}
+}
+
+// answer makes an answer to be sent, few at a time: however many ask for large lists,
+// the loop finds a processor.
+func (a *api) answer(r *http.Request, p *picture, look func(*http.Request, *picture) (any, error)) (body []byte, packed bool, err error) {
+	if !a.looks.enterOr(r.Context().Done()) {
+		return nil, false, offers.Errorf(offers.Unavailable, "the request was given up")
+	}
+	defer a.looks.leave()
+	v, err := look(r, p)
+	if err != nil {
+		return nil, false, err
+	}
+	return pack(r, v)
 }
 
 // elsewhere sends a request that only the leader can serve there; any error
