@@ -45,7 +45,7 @@ func TestWhoGivesUpLeavesNothing(t *testing.T) {
 func late(after time.Duration) func(context.Context) (wire.Link, error) {
 	return func(context.Context) (wire.Link, error) {
 		time.Sleep(after)
-		return silent(nil)
+		return silent(context.Background())
 	}
 }
 

@@ -149,7 +149,7 @@ func TestConnectionThatIsTakenOver(t *testing.T) {
 		}
 		behind := called(t, upgraded)
 		passed := called(t, func(w http.ResponseWriter, r *http.Request) {
-			(&httputil.ReverseProxy{Director: func(*http.Request) {}, Transport: over{behind}}).ServeHTTP(w, r)
+			(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: over{behind}}).ServeHTTP(w, r)
 		})
 		for _, call := range []*caller{called(t, upgraded), passed} {
 			call.say(strings.Replace(asks, "\r\n\r\n", "\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", 1))
