@@ -49,6 +49,26 @@ func TestDialRefused(t *testing.T) {
 	}
 }
 
+// TestReasonsAreCutBetweenCharacters: part of one is an error of the protocol to
+// the other end, which then does not hear why.
+func TestReasonsAreCutBetweenCharacters(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, err := wire.Upgrade(w, r, protocol, wire.Options{}); err == nil {
+			c.Close("a" + strings.Repeat("é", 100))
+		}
+	}))
+	defer server.Close()
+	c, err := wire.Dial(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http"), protocol, nil, nil, wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close("it was heard")
+	_, err = c.Receive()
+	if said := new(websocket.CloseError); !errors.As(err, &said) || said.Text != "a"+strings.Repeat("é", 59) {
+		t.Error(err)
+	}
+}
+
 // The header that is given is sent, and both sides speak the protocol.
 func TestHandshake(t *testing.T) {
 	seen := make(chan string, 1)

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -168,7 +169,7 @@ func (c *Conn) finish() {
 	for {
 		frame, ok := c.out.pop()
 		if !ok {
-			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, c.reason[:min(len(c.reason), 120)])
+			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, strings.ToValidUTF8(c.reason[:min(len(c.reason), 120)], ""))
 			if c.ws.WriteControl(websocket.CloseMessage, bye, deadline) == nil {
 				c.linger()
 			}
