@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	shown "github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/master/events"
@@ -22,7 +23,8 @@ type question struct {
 	role      offers.Role        // its role then
 	demand    offers.DemandID
 	wish      *offers.Demand
-	looked    int // agents to name one by one
+	looked    int             // agents to name one by one
+	page      match.WaitingOf // of all that wait
 }
 
 // answered is a question's answer, of one moment.
@@ -44,7 +46,7 @@ func (q *question) ask(core *lead.Core, s *state.State) answered {
 		e := core.Explain(q.framework, q.role, *q.wish, q.looked)
 		out.explanation = &e
 	case q.demand == "":
-		out.waiting = core.Waiting()
+		out.waiting = core.Waiting(q.page)
 	default:
 		if e, known := core.ExplainStated(q.framework, q.demand, q.looked); known {
 			out.explanation = &e
@@ -67,6 +69,9 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	q.page = match.WaitingOf{Framework: q.framework, Role: q.role, Most: l.limit + 1} // one tells that there is a next page
+	framework, demand, _ := strings.Cut(l.after, " ")
+	q.page.AfterFramework, q.page.AfterDemand = offers.FrameworkID(framework), offers.DemandID(demand)
 	got, err := a.loop.explain(r.Context(), q)
 	if err != nil {
 		return a.elsewhere(w, r, err)
@@ -78,7 +83,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 	case q.demand != "":
 		return &statusError{http.StatusNotFound, offers.Errorf(offers.BadDemand, "framework %s has no demand %.100q", q.framework, q.demand)}
 	}
-	return write(w, p.showWaiting(l, &q, got.waiting))
+	return write(w, p.showWaiting(l, got.waiting))
 }
 
 func readQuestion(in url.Values, p *picture) (q question, err error) {
@@ -120,12 +125,9 @@ func readQuestion(in url.Values, p *picture) (q question, err error) {
 	return q, nil
 }
 
-func (p *picture) showWaiting(l *lister, q *question, list []match.Waiting) any {
+func (p *picture) showWaiting(l *lister, list []match.Waiting) any {
 	for i := range list {
 		d := &list[i]
-		if q.framework != "" && d.Framework != q.framework || given(string(q.role), string(d.Role)) {
-			continue
-		}
 		if !l.add(string(d.Framework)+" "+string(d.Demand.ID), func() any {
 			out := shown.Waiting{
 				Framework: d.Framework, Demand: d.Demand.ID, Role: d.Role, Resources: d.Demand.Resources,

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ringmaster-project/ringmaster/master/lead"
+	"github.com/ringmaster-project/ringmaster/master/match"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
@@ -168,7 +169,7 @@ func TestHopelessDemandIsTold(t *testing.T) {
 	if m.DemandID != "d" || len(m.Stopped) != 1 || m.Stopped[0] != "npu" || m.Message != "no agent that is known has npu" {
 		t.Errorf("told %+v", m)
 	}
-	if w := l.Waiting(); len(w) != 1 || w[0].Framework != a.id {
+	if w := l.Waiting(match.WaitingOf{}); len(w) != 1 || w[0].Framework != a.id {
 		t.Errorf("waiting are %+v", w)
 	}
 }

@@ -18,8 +18,8 @@ func (c *Core) ExplainStated(id offers.FrameworkID, demand offers.DemandID, most
 	return c.match.ExplainStated(id, demand, most)
 }
 
-// Waiting returns the demands that wait, see [match.Matcher.Waiting].
-func (c *Core) Waiting() []match.Waiting { return c.match.Waiting() }
+// Waiting returns demands that wait, see [match.Matcher.Waiting].
+func (c *Core) Waiting(of match.WaitingOf) []match.Waiting { return c.match.Waiting(of) }
 
 // ShowReasons returns what is against the agents of a trail as programs see it.
 func ShowReasons(t *match.Trail) []events.Reason {

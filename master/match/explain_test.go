@@ -178,7 +178,7 @@ func TestSuppressedIsNamed(t *testing.T) {
 // stopped writes what waits and why.
 func (b *bench) stopped() string {
 	var out []string
-	for _, w := range b.Waiting() {
+	for _, w := range b.Waiting(WaitingOf{}) {
 		out = append(out, fmt.Sprint(w.Demand.ID, ":", w.Stopped))
 	}
 	return fmt.Sprint(out)

@@ -206,7 +206,7 @@ func TestGangWithinQuotaAndLimits(t *testing.T) {
 		t.Fatalf("offered are %v, want the gang that the racks hold", got)
 	}
 	stopped := map[offers.DemandID][]string{}
-	for _, w := range b.Waiting() {
+	for _, w := range b.Waiting(WaitingOf{}) {
 		stopped[w.Demand.ID] = w.Stopped
 	}
 	if got := fmt.Sprint(stopped); got != "map[apart:[limit] much:[quota]]" && got != "map[apart:[quota] much:[quota]]" {

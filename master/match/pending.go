@@ -123,12 +123,30 @@ type Waiting struct {
 	Stopped   []string      // what stops it, see [View].Pending; to be read only
 }
 
-// Waiting returns the demands that wait, by framework and id.
-func (m *Matcher) Waiting() []Waiting {
-	var out []Waiting
+// WaitingOf says which of the demands that wait; all of them where nothing is set.
+type WaitingOf struct {
+	Framework      offers.FrameworkID // alone
+	Role           offers.Role        // alone, without those below it
+	AfterFramework offers.FrameworkID // those that come after AfterDemand of this one
+	AfterDemand    offers.DemandID
+	Most           int // that are returned; 0: any number
+}
+
+// Waiting returns demands that wait, by framework and id. With very many of them it
+// takes as long as it has to look for what is asked, and no longer.
+func (m *Matcher) Waiting(of WaitingOf) (out []Waiting) {
 	for _, id := range slices.Sorted(maps.Keys(m.frameworks)) {
 		f := m.frameworks[id]
+		if id < of.AfterFramework || of.Framework != "" && id != of.Framework || of.Role != "" && f.role != of.Role {
+			continue
+		}
 		for _, demand := range slices.Sorted(maps.Keys(f.demands)) {
+			if id == of.AfterFramework && demand <= of.AfterDemand {
+				continue
+			}
+			if of.Most > 0 && len(out) == of.Most {
+				return out
+			}
 			d := f.demands[demand]
 			switch {
 			case f.suppressed && d.wants():

@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -33,13 +34,13 @@ func TestStoppedNamesEveryKind(t *testing.T) {
 		if got := fmt.Sprint(b.View().Pending); got != c.want {
 			t.Errorf("%s: pending %s, want %s", c.name, got, c.want)
 		}
-		if w := b.Waiting(); len(w) != 1 || w[0].Demand.ID != "d" || w[0].Left != 1 {
+		if w := b.Waiting(WaitingOf{}); len(w) != 1 || w[0].Demand.ID != "d" || w[0].Left != 1 {
 			t.Errorf("%s: waiting are %+v", c.name, w)
 		}
 		b.demand(f, `{"id":"d","count":0}`)
 		b.offered()
-		if len(b.View().Pending)+len(b.Waiting()) > 0 {
-			t.Errorf("%s: once withdrawn %v and %v wait", c.name, b.View().Pending, b.Waiting())
+		if len(b.View().Pending)+len(b.Waiting(WaitingOf{})) > 0 {
+			t.Errorf("%s: once withdrawn %v and %v wait", c.name, b.View().Pending, b.Waiting(WaitingOf{}))
 		}
 	}
 }
@@ -106,5 +107,39 @@ func TestNothingIsHopelessBeforeAgentsCome(t *testing.T) {
 	b.demand(f, `{"id":"e","count":1,"resources":{"cpus":9}}`)
 	if r := b.Ready(b.now); len(r.Hopeless) != 1 || r.Hopeless[0].Demand != offers.DemandID("e") {
 		t.Errorf("once an agent is there told %+v", r.Hopeless)
+	}
+}
+
+// TestWaitingInPages: whatever the size of the pages, they are all that waits in one
+// piece, and so it is of one framework or role alone.
+func TestWaitingInPages(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agent("a", `{"cpus":1}`)
+	for n, role := range []offers.Role{"eng", "ops", "eng"} {
+		f := b.framework(fmt.Sprint("f", n), role)
+		for d := range 4 {
+			b.demand(f, fmt.Sprintf(`{"id":"d%d","count":1,"resources":{"cpus":%d}}`, d, 2+d%2))
+		}
+	}
+	b.offered()
+	for _, of := range []WaitingOf{{}, {Role: "eng"}, {Framework: b.Waiting(WaitingOf{})[5].Framework}} {
+		whole := b.Waiting(of)
+		for most := 1; most <= len(whole)+1; most++ {
+			var all []Waiting
+			for page := of; ; {
+				page.Most = most
+				got := b.Waiting(page)
+				if all = append(all, got...); len(got) < most {
+					break
+				}
+				page.AfterFramework, page.AfterDemand = got[most-1].Framework, got[most-1].Demand.ID
+			}
+			if !reflect.DeepEqual(all, whole) {
+				t.Errorf("%+v in pages of %d: %+v, want %+v", of, most, all, whole)
+			}
+		}
+	}
+	if all, eng := len(b.Waiting(WaitingOf{})), len(b.Waiting(WaitingOf{Role: "eng"})); all != 12 || eng != 8 {
+		t.Errorf("%d wait, %d of them of one role", all, eng)
 	}
 }
