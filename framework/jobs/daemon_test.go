@@ -277,3 +277,12 @@ func TestDoorOfTheDaemon(t *testing.T) {
 		}
 	}
 }
+
+// TestStillBodies: a request whose body stands still ends as it does at a master.
+func TestStillBodies(t *testing.T) {
+	w := httptest.NewRecorder()
+	fail(w, fmt.Errorf("read the job: %w", door.ErrStill))
+	if w.Code != http.StatusRequestTimeout || !strings.Contains(w.Body.String(), "nothing more of the request's body came for 30s") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

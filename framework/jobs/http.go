@@ -87,7 +87,10 @@ func fail(w http.ResponseWriter, err error) {
 		known = offers.Errorf(offers.Internal, "%s", err)
 	}
 	status := statuses[known.Code]
-	if status == 0 {
+	switch {
+	case errors.Is(err, door.ErrStill):
+		status = http.StatusRequestTimeout
+	case status == 0:
 		status = http.StatusBadRequest
 	}
 	if status == http.StatusServiceUnavailable {
