@@ -250,6 +250,29 @@ func TestSuppressedFrameworksClaimNothing(t *testing.T) {
 	}
 }
 
+// TestWhoSuppressesIsNotOfferedWhatItClaimed: it went before what was taken back for
+// it could be offered.
+func TestWhoSuppressesIsNotOfferedWhatItClaimed(t *testing.T) {
+	for what, goes := range map[string]func(*bench, offers.FrameworkID){
+		"suppresses": func(b *bench, id offers.FrameworkID) { b.Suppress(id) },
+		"is away":    func(b *bench, id offers.FrameworkID) { b.FrameworkOnline(id, false) },
+	} {
+		b := hoarded(t, 4, 1)
+		b.later(0)
+		probe := b.framework("probe", "default")
+		b.demand(probe, `{"id":"p","resources":{"cpus":1},"count":1}`)
+		b.later(0)
+		b.now = b.now.Add(time.Minute)
+		if b.Claim(b.now); len(b.claims.won) != 1 {
+			t.Fatalf("%d demands had something taken back for them", len(b.claims.won))
+		}
+		goes(b, probe)
+		if got := offeredTo(probe, b.Ready(b.now).Offers); len(got) > 0 {
+			t.Errorf("who %s is offered %v", what, got)
+		}
+	}
+}
+
 // TestDemandsThatComeBackClaim: one that was met and stands again, since its launch
 // came to nothing, claims like any other, though it was forgotten among the claims
 // meanwhile.

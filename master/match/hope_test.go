@@ -276,28 +276,33 @@ func TestAUnitThatComesFreeWakesWhoTakesIt(t *testing.T) {
 
 // TestTheEldestIsSoughtInSeveralTurns: so many demands of which only their constraints
 // tell that nobody suits are looked at in several turns, and who is behind them is served
-// in the end.
+// in the end, as is who would have been the next to be looked at in the first.
 func TestTheEldestIsSoughtInSeveralTurns(t *testing.T) {
-	const agents, demands = 20, maxSwept/leastSwept + 1000
-	b := newBench(t, Config{})
-	for i := range agents {
-		b.agent(fmt.Sprint("a", i), `{"cpus":16}`)
+	const agents, demands, next = 20, maxSwept/leastSwept + 1000, (maxSwept + leastSwept - 2) / (leastSwept - 1)
+	for _, place := range []int{next, demands} {
+		b := newBench(t, Config{})
+		for i := range agents {
+			b.agent(fmt.Sprint("a", i), `{"cpus":16}`)
+		}
+		owner, f := b.framework("owner", "default"), b.framework("f", "default")
+		b.demand(owner, fmt.Sprintf(`{"id":"all","resources":{"cpus":16},"count":%d}`, agents))
+		b.settled()
+		for k := range demands + 1 {
+			constraint := fmt.Sprintf(`,"constraints":["rack==r%d"]`, k)
+			if k == place {
+				constraint = ""
+			}
+			b.demand(f, fmt.Sprintf(`{"id":"d%d","resources":{"cpus":1},"count":1%s}`, k, constraint))
+		}
+		b.settled()
+		for _, o := range b.book.OfFramework(owner)[:leastSwept-1] {
+			b.Decline(owner, []offers.OfferID{o.ID}, time.Hour, b.now)
+		}
+		before := b.counters.Decisions
+		turns, o := b.served(f)
+		if turns != 2 || o.Demand != offers.DemandID(fmt.Sprint("d", place)) || b.counters.Decisions != before+2 {
+			t.Errorf("at %d %s is served in turn %d after %d searches", place, o.Demand, turns, b.counters.Decisions-before)
+		}
+		b.settled()
 	}
-	owner, f := b.framework("owner", "default"), b.framework("f", "default")
-	b.demand(owner, fmt.Sprintf(`{"id":"all","resources":{"cpus":16},"count":%d}`, agents))
-	b.settled()
-	for k := range demands {
-		b.demand(f, fmt.Sprintf(`{"id":"d%d","resources":{"cpus":1},"count":1,"constraints":["rack==r%d"]}`, k, k))
-	}
-	b.demand(f, `{"id":"last","resources":{"cpus":1},"count":1}`)
-	b.settled()
-	for _, o := range b.book.OfFramework(owner)[:leastSwept-1] {
-		b.Decline(owner, []offers.OfferID{o.ID}, time.Hour, b.now)
-	}
-	before := b.counters.Decisions
-	turns, o := b.served(f)
-	if turns != 2 || o.Demand != "last" || b.counters.Decisions != before+2 {
-		t.Errorf("%s is served in turn %d after %d searches", o.Demand, turns, b.counters.Decisions-before)
-	}
-	b.settled()
 }
