@@ -11,6 +11,17 @@ import (
 // Check exposes check to the black-box tests.
 func (x *Index) Check() error { return x.check() }
 
+// Asleep is how many trees are asleep.
+func (x *Index) Asleep() int {
+	n := 0
+	for k := range x.trees {
+		if x.trees[k].asleep {
+			n++
+		}
+	}
+	return n
+}
+
 // check verifies every invariant of the index.
 func (x *Index) check() error {
 	if len(x.ids) != len(x.slots)+len(x.spare) {

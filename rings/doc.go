@@ -66,6 +66,8 @@
 //	asking of a kind for nothing            O(n log n) once, for the agents that have
 //	                                        nothing of it; for as many questions as
 //	                                        there are agents they cost no more
+//	asking of a kind that nobody asked of   the same, for who has any of it; before
+//	for as many questions as agents         that what changes costs nothing in it
 //	memory                about 50 bytes per agent and kind
 //
 // What tops cannot see is a leaf where one agent has the cpus and another the

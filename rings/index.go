@@ -158,7 +158,7 @@ func (x *Index) refile(slot int32, grown bool) {
 	x.version++
 	going := x.going[:0]
 	for k := range x.trees {
-		if t := &x.trees[k]; t.concerned(slot) && !t.defers(slot) {
+		if t := &x.trees[k]; !t.asleep && t.concerned(slot) && !t.defers(slot) {
 			t.touchHome(slot)
 			going = append(going, t)
 		}

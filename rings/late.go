@@ -7,13 +7,15 @@ package rings
 // An agent that has changed several times meanwhile is filed once.
 //
 // A tree that was asked not long ago files at once: there is nothing to be
-// saved, and the misses of all trees overlap (see [Index.refile]).
+// saved, and the misses of all trees overlap (see [Index.refile]). One that was
+// asked last as many questions ago as there are agents falls asleep: it files
+// nobody and notes nobody, and is built anew when it is asked.
 
 const (
 	// patience is after how many questions to others a tree begins to put off.
 	patience = 64
-	// lateness bounds how many agents a tree puts off, and so what a question
-	// may have to wait for.
+	// lateness bounds how many agents a tree that is awake puts off, and so what
+	// a question may have to wait for.
 	lateness = 1024
 )
 
@@ -31,20 +33,49 @@ func (t *tree) defers(slot int32) bool {
 		return true
 	}
 	t.isLate[slot] = true
-	if t.late = append(t.late, slot); len(t.late) == lateness {
+	switch t.late = append(t.late, slot); {
+	case len(t.late) < lateness:
+	case t.asked-t.lastAsked > uint64(len(t.ids)):
+		t.sleep()
+	default:
 		t.fileLate()
 	}
 	return true
+}
+
+// sleep has the tree forget whom it files.
+func (t *tree) sleep() {
+	for _, slot := range t.late {
+		t.isLate[slot] = false
+	}
+	t.late = t.late[:0]
+	t.asleep, t.exhausted = true, false
+}
+
+// wake files everybody anew.
+func (t *tree) wake() {
+	t.asleep = false
+	t.leafHeads, t.leaves, t.spareLeaves = t.leafHeads[:0], t.leaves[:0], t.spareLeaves[:0]
+	t.innerHeads, t.inners, t.spareInners, t.tops = t.innerHeads[:0], t.inners[:0], t.spareInners[:0], t.tops[:0]
+	t.root = t.grow(true)
+	for slot := range int32(len(t.ids)) {
+		*t.homeOf(slot) = none
+	}
+	for slot := range int32(len(t.ids)) {
+		t.file(slot)
+	}
 }
 
 // catchUp brings the tree up to date before it is asked.
 func (t *tree) catchUp() {
 	t.asked++
 	t.lastAsked = t.asked
-	if t.deferring {
+	if t.asleep {
+		t.wake()
+	} else if t.deferring {
 		t.fileLate()
-		t.deferring = false
 	}
+	t.deferring = false
 	if t.exhausted && t.asked-t.exhaustedAsked > uint64(max(patience, len(t.ids))) {
 		t.exhausted = false // who is filed leaves with its next change
 	}

@@ -47,6 +47,43 @@ func TestLateTrees(t *testing.T) {
 	}
 }
 
+// TestSleep: a kind that nobody asks for, for as many questions as there are agents,
+// is left as it is, whoever comes, changes and goes, and has its order when it is
+// asked again.
+func TestSleep(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(19, 19))
+	x := newIndex(t, benchLayouts(t)...)
+	now := map[offers.AgentID][]int64{}
+	id := func() offers.AgentID { return offers.AgentID(fmt.Sprintf("agent-%04d", rnd.IntN(2000))) }
+	for round := range 3 {
+		for range 8000 {
+			if id := id(); rnd.IntN(10) == 0 {
+				x.Remove(id)
+				delete(now, id)
+			} else {
+				now[id] = mixedAgent(rnd)
+				x.Set(id, now[id])
+			}
+			x.Closest(cpus, []int64{1000, 0, 0, 0, 0})
+		}
+		if got := x.Asleep(); got != 4 {
+			t.Fatalf("round %d: %d of the 4 kinds that nobody asked for are asleep", round, got)
+		}
+		fresh := newIndex(t, benchLayouts(t)...)
+		for id, v := range now {
+			fresh.Set(id, v)
+		}
+		for kind, name := range x.Kinds() {
+			if got, want := inOrder(x, kind), inOrder(fresh, kind); !slices.Equal(got, want) {
+				t.Fatalf("round %d: %s: %d agents in another order than %d that were filed now", round, name, len(got), len(want))
+			}
+		}
+		if err := x.Check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestIDsThatDifferLate: agents alike in all kinds are in the order of their
 // ids, wherever these differ and however many went before.
 func TestIDsThatDifferLate(t *testing.T) {

@@ -46,6 +46,9 @@ type tree struct {
 	late      []int32
 	isLate    []bool
 	deferring bool
+	// asleep says that the tree is deferring and that nothing in it is to be
+	// relied on, until [tree.wake].
+	asleep bool
 	// lastAsked is which question to the index was the last for this tree.
 	lastAsked uint64
 
