@@ -113,16 +113,26 @@ func (a *Agent) connected(link wire.Link) {
 
 // register introduces the agent to a master.
 func (a *Agent) register() {
+	if a.session == nil {
+		return
+	}
 	meta := a.machine.Meta()
 	self := a.self
 	self.ID = meta.Agent
 	sequence, list := a.machine.Register()
 	a.attempt.Number++
 	attempt := a.attempt
-	a.send(&wire.RegisterAgent{
+	frames, err := wire.Registration(a.session.link.Form(), &wire.RegisterAgent{
 		Agent: self, Sequence: sequence, Usage: a.usage(), Tasks: list, Attempt: &attempt,
 		Have: meta.Have, Next: meta.Next, Doubt: meta.Doubt != "",
 	})
+	if err != nil {
+		a.log.Error("the registration can't be written", "error", err)
+		return
+	}
+	for _, frame := range frames {
+		a.sendFrame("register", frame)
+	}
 }
 
 // disconnected reports whether the session that has ended was registered.
@@ -177,6 +187,9 @@ func (a *Agent) answered(s *session, m wire.Message, now time.Time) {
 		if err := a.machine.Registered(m, now); err != nil {
 			a.log.Warn("an answer of the master is not believed", "error", err)
 			s.link.End("the term is over") // the connector notices, closes it and goes on
+			return
+		}
+		if m.More {
 			return
 		}
 		if a.machine.Doubt() != doubt {

@@ -239,7 +239,12 @@ func (a *Agent) send(m wire.Message) {
 		a.log.Error("a message can't be written", "error", err)
 		return
 	}
+	a.sendFrame(m.Type(), frame)
+}
+
+// sendFrame sends what is written already to the master that listens.
+func (a *Agent) sendFrame(what string, frame []byte) {
 	if err := a.session.link.Send(frame); err != nil && !errors.Is(err, wire.ErrClosed) {
-		a.log.Warn("a message was not sent", "type", m.Type(), "error", err)
+		a.log.Warn("a message was not sent", "type", what, "error", err)
 	}
 }

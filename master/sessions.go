@@ -31,6 +31,7 @@ type session struct {
 
 	// Owned by the reading goroutine.
 	gathered []func(*lead.Core) // of the frame that is read
+	lists    bool               // the next frame goes on with what is said first
 }
 
 var _ lead.Peer = (*session)(nil)
@@ -80,7 +81,7 @@ func (s *session) refuse(err error, requestID string) {
 // read reads messages until the link ends. handle is called for each one that
 // could be read and may pass; it reports false to end the session.
 func (s *session) read(vocabulary wire.Vocabulary, handle func(wire.Message, string) bool) {
-	for greets := true; ; greets = false {
+	for greets := true; ; greets = s.lists {
 		frame, err := s.link.Receive()
 		if err != nil {
 			return
@@ -263,6 +264,8 @@ func (l *loop) serveAgent(link wire.Link, v visitor) {
 		if _, beat := msg.(*wire.Heartbeat); beat {
 			return true
 		}
+		part, lists := msg.(*wire.AgentTasks)
+		s.lists = lists && part.Register == nil
 		return s.gather(func(core *lead.Core) { core.HandleAgent(a, msg, request) })
 	})
 	heard := link.Heard()

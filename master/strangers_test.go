@@ -60,6 +60,7 @@ func TestWhoNeverRegistersIsSentAway(t *testing.T) {
 		"a framework that is refused": {(*loop).serveFramework, &wire.Register{}, &wire.Suppress{}},
 		"an agent that beats":         {(*loop).serveAgent, &wire.Heartbeat{}, &wire.Heartbeat{}},
 		"an agent that is refused":    {(*loop).serveAgent, &wire.RegisterAgent{}, &wire.Heartbeat{}},
+		"an agent that only lists":    {(*loop).serveAgent, &wire.AgentTasks{}, &wire.AgentTasks{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

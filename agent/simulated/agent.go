@@ -98,7 +98,14 @@ func (a *agent) connected(link wire.Link, now time.Time) {
 	self := a.self
 	self.ID = a.machine.Meta().Agent
 	sequence, list := a.machine.Register()
-	a.send(&wire.RegisterAgent{Agent: self, Sequence: sequence, Tasks: list})
+	frames, err := wire.Registration(link.Form(), &wire.RegisterAgent{Agent: self, Sequence: sequence, Tasks: list})
+	if err != nil {
+		a.fleet.config.Logger.Error("a registration can't be written", "agent", a.self.Name, "error", err)
+		return
+	}
+	for _, frame := range frames {
+		_ = link.Send(frame) // as in send
+	}
 }
 
 func (a *agent) disconnected(link wire.Link) bool {
@@ -143,6 +150,9 @@ func (a *agent) registered(s *session, m *wire.AgentRegistered, now time.Time) e
 	if err := a.machine.Registered(m, now); err != nil {
 		s.link.End("the term is over") // the connector notices, closes it and goes on
 		return err
+	}
+	if m.More {
+		return nil
 	}
 	if !s.registered {
 		a.fleet.arrived()

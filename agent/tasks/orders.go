@@ -42,11 +42,20 @@ func (m *Machine) Register() (uint64, []wire.AgentTask) {
 }
 
 // Registered takes a master's answer: from now on it listens, and every
-// report that is not acknowledged is sent, in order. The error says why the
-// answer is not to be believed; nothing has changed then.
+// report that is not acknowledged is sent, in order. Where More follows, only
+// what is to be forgotten is. The error says why the answer is not to be
+// believed; nothing has changed then.
 func (m *Machine) Registered(r *wire.AgentRegistered, now time.Time) error {
 	if err := m.fence(r.Master.Term); err != nil {
 		return fmt.Errorf("registration: %w", err)
+	}
+	for _, ref := range r.Forget {
+		if t, known := m.tasks[ref]; known {
+			m.disown(t, now)
+		}
+	}
+	if r.More {
+		return nil
 	}
 	if r.AgentID != m.meta.Agent {
 		m.meta.Agent = r.AgentID
@@ -57,11 +66,6 @@ func (m *Machine) Registered(r *wire.AgentRegistered, now time.Time) error {
 		m.remember() // or else the next run would register as this one did
 	}
 	m.registered = true
-	for _, ref := range r.Forget {
-		if t, known := m.tasks[ref]; known {
-			m.disown(t, now)
-		}
-	}
 	for _, ref := range slices.SortedFunc(maps.Keys(m.tasks), compareRefs) {
 		m.sendAll(m.tasks[ref], now)
 	}

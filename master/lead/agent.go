@@ -18,10 +18,15 @@ type Agent struct {
 	asked bool           // it wants to be, or is
 	ended bool
 
+	// What it listed before it registers, and what that weighs, see [wire.AgentTasks].
+	listed []wire.AgentTask
+	weight int
+
 	// What it said when it registered, until that is answered: its tasks but for
 	// those that it is told to forget, and the use of its devices.
 	known map[offers.TaskRef]wire.AgentTask
 	usage *wire.Usage
+	parts bool // it was said in several messages
 
 	// Launches with devices that were sent, and not yet said to be handled;
 	// handled counts those before them.
@@ -42,6 +47,8 @@ func (c *Core) HandleAgent(s *Agent, msg wire.Message, request string) {
 	switch m := msg.(type) {
 	case *wire.RegisterAgent:
 		s.register(c, m, request)
+	case *wire.AgentTasks:
+		s.list(c, m, request)
 	case *wire.Statuses:
 		if err := s.reports(c, m.Statuses); err != nil {
 			refuse(s.peer, err, request)
@@ -51,8 +58,46 @@ func (c *Core) HandleAgent(s *Agent, msg wire.Message, request string) {
 	}
 }
 
-// maxToken bounds those of a checkpoint, in bytes.
-const maxToken = 256
+const (
+	maxToken   = 256       // bytes of a token of a checkpoint
+	maxListing = 128 << 20 // bytes, as they are weighed, that an agent lists before it registers
+	mostForget = 10_000    // tasks in one answer to who listed its own in several messages
+)
+
+// list takes some of the tasks of an agent that lists them in several messages, and
+// with the last of them registers it. Of a list that is not whole nothing is believed:
+// what was not listed would count as lost.
+func (s *Agent) list(c *Core, m *wire.AgentTasks, request string) {
+	if s.asked {
+		refuse(s.peer, offers.Errorf(offers.BadMessage, "this connection is registered already"), request)
+		return
+	}
+	for i := range m.Tasks {
+		s.weight += m.Tasks[i].Weigh()
+	}
+	if s.weight > maxListing {
+		s.unlisted(offers.Errorf(offers.TooLarge, "tasks: more are listed than a master takes of one agent, about %s", offers.FormatSize(maxListing)), request)
+		return
+	}
+	s.listed = append(s.listed, m.Tasks...)
+	if m.Register == nil {
+		return
+	}
+	if m.All != len(s.listed) {
+		s.unlisted(offers.Errorf(offers.BadMessage, "tasks: %d were listed and %d came", m.All, len(s.listed)), request)
+		return
+	}
+	whole := *m.Register
+	whole.Tasks, s.listed, s.weight, s.parts = s.listed, nil, 0, true
+	s.register(c, &whole, request)
+}
+
+// unlisted refuses a list, and what may follow of it.
+func (s *Agent) unlisted(err error, request string) {
+	s.listed, s.ended = nil, true
+	refuse(s.peer, err, request)
+	s.peer.End("its list of tasks is refused")
+}
 
 // register enters the agent.
 func (s *Agent) register(c *Core, m *wire.RegisterAgent, request string) {
@@ -157,6 +202,12 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 	}
 	answer := &wire.AgentRegistered{
 		AgentID: a.ID, Master: c.config.Master, Older: a.Older, Forget: forget,
+	}
+	for s.parts && len(answer.Forget) > mostForget {
+		some := *answer
+		some.Forget, some.More = answer.Forget[:mostForget], true
+		answer.Forget = answer.Forget[mostForget:]
+		s.peer.Send(&some, "")
 	}
 	s.peer.Send(answer, request)
 	for t := range c.state().LiveTasksOn(a.ID) {

@@ -9,6 +9,7 @@ import (
 // FromAgent is what a master understands from an agent.
 var FromAgent = Vocabulary{
 	"register":  func() Message { return new(RegisterAgent) },
+	"tasks":     func() Message { return new(AgentTasks) },
 	"statuses":  func() Message { return new(Statuses) },
 	"usage":     func() Message { return new(Usage) },
 	"heartbeat": func() Message { return new(Heartbeat) },
@@ -25,7 +26,8 @@ var ToAgent = Vocabulary{
 }
 
 type (
-	// RegisterAgent must be the first message of an agent's connection. An
+	// RegisterAgent must be the first message of an agent's connection, but for
+	// an agent of too many tasks for one message, see AgentTasks. An
 	// empty Agent.ID asks for a new id. Tasks are all tasks the agent knows
 	// and whose end the framework has not acknowledged. After the answer the
 	// agent sends every status that is not acknowledged, in order.
@@ -45,6 +47,17 @@ type (
 		Next     string       `json:"next,omitempty"`
 		Doubt    bool         `json:"doubt,omitempty"`
 		Attempt  *Attempt     `json:"attempt,omitempty"`
+	}
+	// AgentTasks lists some of the tasks of an agent that has too many for one
+	// message, see [Registration]. It says several of them in the place of
+	// RegisterAgent, and the last has that, without tasks, and how many All have
+	// listed. Nothing follows for a task of any of them before that has come,
+	// nor where they are not as many. A master that does not know the message
+	// takes none of it for a registration.
+	AgentTasks struct {
+		Tasks    []AgentTask    `json:"tasks"`
+		All      int            `json:"all,omitempty"`
+		Register *RegisterAgent `json:"register,omitempty"`
 	}
 	// AgentTask is what an agent knows of one task.
 	AgentTask struct {
@@ -95,12 +108,15 @@ type (
 	// its list follow as Launch, unless
 	// more may have run than the agent lists: they end as gone then. Older
 	// says that this run began from an older copy of its checkpoint, so that
-	// the agent starts nothing of what it brought along.
+	// the agent starts nothing of what it brought along. Who has listed its
+	// tasks in several messages is told what to forget in several, too: it is
+	// registered by the first that has not More.
 	AgentRegistered struct {
 		AgentID offers.AgentID   `json:"agent_id"`
 		Master  MasterInfo       `json:"master"`
 		Forget  []offers.TaskRef `json:"forget,omitempty"`
 		Older   bool             `json:"older,omitempty"`
+		More    bool             `json:"more,omitempty"`
 	}
 	// Launch starts tasks. A task the agent knows already is not started
 	// again: its statuses are sent again.
@@ -139,6 +155,7 @@ type (
 )
 
 func (*RegisterAgent) Type() string     { return "register" }
+func (*AgentTasks) Type() string        { return "tasks" }
 func (*Statuses) Type() string          { return "statuses" }
 func (*Usage) Type() string             { return "usage" }
 func (*AgentRegistered) Type() string   { return "registered" }

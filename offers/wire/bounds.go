@@ -15,12 +15,15 @@ func tooLong(m Message, frame []byte) error {
 	var lists struct {
 		Statuses length `json:"statuses"`
 		Tasks    length `json:"tasks"`
+		Register struct {
+			Tasks length `json:"tasks"`
+		} `json:"register"`
 	}
 	most, what := 0, ""
 	switch m.(type) {
 	case *Statuses:
 		most, what = MaxStatuses, "statuses"
-	case *RegisterAgent:
+	case *RegisterAgent, *AgentTasks:
 		most, what = MaxListed, "tasks"
 	default:
 		return nil
@@ -30,7 +33,7 @@ func tooLong(m Message, frame []byte) error {
 	}
 	n := lists.Statuses
 	if what == "tasks" {
-		n = lists.Tasks
+		n = lists.Tasks + lists.Register.Tasks
 	}
 	if int(n) <= most {
 		return nil

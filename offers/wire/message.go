@@ -31,7 +31,7 @@ const (
 	MaxDemands    = 10_000  // of one framework
 	MaxTasks      = 10_000  // of one accept
 	MaxStatuses   = 10_000  // of one message
-	MaxListed     = 1 << 16 // tasks that an agent lists when it registers
+	MaxListed     = 1 << 16 // tasks that an agent lists in one message
 )
 
 // Message is one message of either protocol.
