@@ -18,7 +18,7 @@ func TestLateTrees(t *testing.T) {
 	x := newIndex(t, benchLayouts(t)...)
 	now := map[offers.AgentID][]int64{}
 	need := []int64{1000, 0, 0, 0, 0}
-	for round := range 3 {
+	for range 3 {
 		for i := range 6000 {
 			id := offers.AgentID(fmt.Sprintf("agent-%04d", rnd.IntN(3000)))
 			if rnd.IntN(10) == 0 {
@@ -32,18 +32,7 @@ func TestLateTrees(t *testing.T) {
 				x.Closest(cpus, need)
 			}
 		}
-		fresh := newIndex(t, benchLayouts(t)...)
-		for id, v := range now {
-			fresh.Set(id, v)
-		}
-		for kind, name := range x.Kinds() {
-			if got, want := inOrder(x, kind), inOrder(fresh, kind); !slices.Equal(got, want) {
-				t.Fatalf("round %d: %s: %d agents in another order than %d that were filed now", round, name, len(got), len(want))
-			}
-		}
-		if err := x.Check(); err != nil {
-			t.Fatal(err)
-		}
+		filedAsNow(t, x, now)
 	}
 }
 
@@ -69,18 +58,7 @@ func TestSleep(t *testing.T) {
 		if got := x.Asleep(); got != 4 {
 			t.Fatalf("round %d: %d of the 4 kinds that nobody asked for are asleep", round, got)
 		}
-		fresh := newIndex(t, benchLayouts(t)...)
-		for id, v := range now {
-			fresh.Set(id, v)
-		}
-		for kind, name := range x.Kinds() {
-			if got, want := inOrder(x, kind), inOrder(fresh, kind); !slices.Equal(got, want) {
-				t.Fatalf("round %d: %s: %d agents in another order than %d that were filed now", round, name, len(got), len(want))
-			}
-		}
-		if err := x.Check(); err != nil {
-			t.Fatal(err)
-		}
+		filedAsNow(t, x, now)
 	}
 }
 
@@ -100,6 +78,24 @@ func TestIDsThatDifferLate(t *testing.T) {
 	}
 	if got, want := inOrder(x, cpus), slices.Sorted(slices.Values(ids)); !slices.Equal(got, want) {
 		t.Errorf("the order is %q, want %q", got, want)
+	}
+}
+
+// filedAsNow checks that an index has the order in all kinds of one in which the same
+// agents were filed just now.
+func filedAsNow(t *testing.T, x *rings.Index, now map[offers.AgentID][]int64) {
+	t.Helper()
+	fresh := newIndex(t, benchLayouts(t)...)
+	for id, v := range now {
+		fresh.Set(id, v)
+	}
+	for kind, name := range x.Kinds() {
+		if got, want := inOrder(x, kind), inOrder(fresh, kind); !slices.Equal(got, want) {
+			t.Fatalf("%s: %d agents in another order than %d that were filed now", name, len(got), len(want))
+		}
+	}
+	if err := x.Check(); err != nil {
+		t.Fatal(err)
 	}
 }
 
