@@ -442,6 +442,28 @@ func TestOrdersOfAnOldTerm(t *testing.T) {
 	}
 }
 
+// TestAnswerInSeveralMessages: of the first ones only what they forget counts; the agent
+// is registered by the last.
+func TestAnswerInSeveralMessages(t *testing.T) {
+	m := fresh(t)
+	launch(t, m, at(0), offers.Task{ID: "t"})
+	launch(t, m, at(0), offers.Task{ID: "u"})
+	m.Ready()
+	m.Disconnected()
+	part := &wire.AgentRegistered{AgentID: "a1", Forget: []offers.TaskRef{name("t")}, More: true}
+	part.Master.Term = 5
+	if err := m.Registered(part, at(1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := tell(m.Ready()); got != "changed t, | cancel t" {
+		t.Errorf("while more is to come: %q", got)
+	}
+	register(t, m, at(2), name("u"))
+	if got := tell(m.Ready()); got != "changed u, | cancel u, usage" {
+		t.Errorf("the last: %q", got)
+	}
+}
+
 // TestBinding holds what the machine binds against what was asked: the
 // master's choice where it is free and fits the task, the agent's otherwise.
 func TestBinding(t *testing.T) {

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -43,6 +44,26 @@ func TestRegistrationOfManyTasks(t *testing.T) {
 			}
 			if !slices.EqualFunc(listed, all[:n], func(a, b wire.AgentTask) bool { return a.TaskRef == b.TaskRef }) {
 				t.Errorf("%v: of %d tasks %d are listed, or in another order", form, n, len(listed))
+			}
+		}
+	}
+}
+
+// TestRegistrationOfLargeTasks: no message is larger than a master receives, however few
+// tasks it lists.
+func TestRegistrationOfLargeTasks(t *testing.T) {
+	all := make([]wire.AgentTask, 1000)
+	for i := range all {
+		all[i] = wire.AgentTask{TaskRef: offers.TaskRef{Framework: "f", Task: offers.TaskID(fmt.Sprint("t", i))}, LaunchID: offers.LaunchID(strings.Repeat("l", 10_000))}
+	}
+	for _, form := range []wire.Form{wire.JSON, wire.Binary} {
+		frames, err := wire.Registration(form, &wire.RegisterAgent{Agent: offers.Agent{Name: "a"}, Tasks: all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, frame := range frames {
+			if len(frame) > wire.MaxMessage {
+				t.Errorf("%v: message %d of %d has %d bytes", form, i+1, len(frames), len(frame))
 			}
 		}
 	}
