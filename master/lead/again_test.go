@@ -235,6 +235,38 @@ func TestNoRunningAfterKilling(t *testing.T) {
 	}
 }
 
+// TestNothingOldAfterANewLeader: a framework has seen a task killing, or its end, under
+// the leader before. What its agent has still to tell of the time before that is not
+// told, be it on a copy that does not know either: to its framework the task would live
+// again.
+func TestNothingOldAfterANewLeader(t *testing.T) {
+	for _, c := range []struct{ seen, listed offers.State }{
+		{offers.Killing, offers.Killing}, {offers.Killing, offers.Running}, {offers.Finished, offers.Finished}, {offers.Finished, offers.Running},
+	} {
+		l := newScene(t)
+		a, h := l.author(""), l.host("a", "")
+		a.launch("t1")
+		h.report(a.ref("t1"), c.seen, "u.2")
+		a.update(c.seen, "u.2")
+		l.succeed()
+		a = l.author(a.id)
+		h = h.back(listed(a.ref("t1"), c.listed))
+		h.released()
+		heard[*wire.Update](a.listener)
+		for _, s := range []offers.State{offers.Starting, offers.Running} {
+			h.report(a.ref("t1"), s, offers.UpdateID("u."+s))
+			if told := heard[*wire.Update](a.listener); len(told) > 0 {
+				t.Errorf("%+v: it tells %+v", c, told[0].Status)
+			}
+			if got := h.released(); len(got) != 1 || got[0] != offers.UpdateID("u."+s) {
+				t.Errorf("%+v: the agent is to send %v no more, want u.%s", c, got, s)
+			}
+		}
+		h.report(a.ref("t1"), c.seen, "u.2")
+		a.update(c.seen, "u.2")
+	}
+}
+
 // TestAbsencesAreCounted: the launch came from a leader whose clock was behind.
 // Its agent has always been there, so the next leader has no return to tell.
 func TestAbsencesAreCounted(t *testing.T) {
@@ -461,7 +493,7 @@ func TestNothingFollowsAnAcknowledgedEnd(t *testing.T) {
 	l.agree(steps)
 	l.wait(time.Minute)
 	a.nothing("it has acknowledged the end")
-	if got := h.released(); !slices.Equal(got, []offers.UpdateID{"u2"}) {
+	if got := h.released(); !slices.Equal(got, []offers.UpdateID{"u2", "u1"}) {
 		t.Errorf("the agent need not resend %v", got)
 	}
 	h.say(&wire.Statuses{Statuses: []wire.TaskStatus{status(a.ref("t1"), offers.Running, "u1").Statuses[0], status(a.ref("t1"), offers.Finished, "u2").Statuses[0]}})

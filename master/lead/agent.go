@@ -334,8 +334,12 @@ func (c *Core) returned(t *state.Task, listed wire.AgentTask) {
 	case now.Terminal() || !now.Known():
 	case t.Kill != nil && now == offers.Running, t.Doubtful && (now == offers.Starting || now == offers.Staging):
 		// Its framework may have seen it killing, or running, already: an older
-		// copy of the checkpoint does not know. The order makes the agent say
+		// copy of the checkpoint does not know, and an agent that was away may have
+		// told less than a leader has of it. The order makes the agent say
 		// killing itself, and what else is true it says once it has looked.
+		if t.Kill != nil && (!known || last.State == offers.Unreachable) {
+			status.State = offers.Killing
+		}
 		c.delivery.last.set(t.Ref(), status)
 	case known && last.State == offers.Unreachable, !known && (asked || c.wasAway(t)):
 		status.UpdateID = c.delivery.makeID()

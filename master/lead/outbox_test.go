@@ -42,6 +42,7 @@ type owed struct {
 	all     []offers.Status // ever reported
 	end     offers.UpdateID // the first end that was reported
 	over    bool            // and acknowledged
+	killed  bool            // it was reported killing
 }
 
 func newPost(t *rapid.T) *post {
@@ -117,8 +118,10 @@ func (p *post) report(t *rapid.T) {
 		p.HandleAgent(p.agent, &wire.Statuses{Statuses: []wire.TaskStatus{{Framework: p.id, Status: s}}}, "")
 	})
 	ended := o.end != ""
+	passed := s.State == offers.Running && o.killed || !s.State.Terminal() && ended
+	o.killed = o.killed || s.State == offers.Killing
 	switch {
-	case o.over, ended && s.State.Terminal() && s.UpdateID != o.end: // nobody is to hear of it
+	case o.over, passed, ended && s.State.Terminal() && s.UpdateID != o.end: // nobody is to hear of it
 		p.wantAgentAcks = append(p.wantAgentAcks, fmt.Sprint(id, " ", s.UpdateID))
 	case slices.ContainsFunc(o.queue, func(q offers.Status) bool { return q.UpdateID == s.UpdateID || q.State.Terminal() }):
 	default:

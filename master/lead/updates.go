@@ -61,6 +61,9 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 		// that counts is the masters' to deliver.
 		s.acknowledge(c, ref, status.UpdateID)
 		c.deliverEnd(t)
+	case !status.State.Terminal() && c.passed(t, status.State):
+		c.bound(ref, offers.DevicesOf(status.Devices))
+		s.acknowledge(c, ref, status.UpdateID)
 	case !status.State.Terminal() && c.nobody(ref.Framework):
 		s.acknowledge(c, ref, status.UpdateID)
 	case status.State == offers.Killing && t.End == nil && t.Kill == nil:
@@ -78,6 +81,14 @@ func (c *Core) reported(s *Agent, in *wire.TaskStatus) {
 			c.update(ref, status, true)
 		})
 	}
+}
+
+// passed reports whether a framework may have seen a later state of a task than its
+// agent tells: under the leader before, of which its end is all that is left, or from
+// this one, see [Core.returned]. At that it is not to see it live again.
+func (c *Core) passed(t *state.Task, s offers.State) bool {
+	last, _ := c.delivery.last.of(t.Ref())
+	return t.End != nil || last.State == offers.Killing && offers.Killing.MayFollow(s)
 }
 
 // killing handles that an agent ends a task by itself. The order is made

@@ -288,6 +288,7 @@ func (j *judge) released(s *served, ref wire.StatusRef) {
 	case f == nil || f.Removed: // nobody is left who could
 	case said.launch.Other(t.LaunchID): // of a task that had this id before
 	case t.End != nil && (t.Acknowledged || t.End.UpdateID != ref.UpdateID):
+	case t.Kill != nil && offers.Killing.MayFollow(said.state): // its framework may have seen it killing
 	case n != nil && n.end != "":
 	default:
 		j.w.broken("%s acknowledges %s of %s (%s), and its framework has not", s.m.name, said.state, ref.TaskRef, ref.UpdateID)
