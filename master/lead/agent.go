@@ -59,9 +59,10 @@ func (c *Core) HandleAgent(s *Agent, msg wire.Message, request string) {
 }
 
 const (
-	maxToken   = 256       // bytes of a token of a checkpoint
-	maxListing = 128 << 20 // bytes, as they are weighed, that an agent lists before it registers
-	mostForget = 10_000    // tasks in one answer to who listed its own in several messages
+	maxToken    = 256       // bytes of a token of a checkpoint
+	maxListing  = 128 << 20 // bytes, as they are weighed, that an agent lists before it registers
+	maxListings = 512 << 20 // bytes that all agents do so together
+	mostForget  = 10_000    // tasks in one answer to who listed its own in several messages
 )
 
 // list takes some of the tasks of an agent that lists them in several messages, and
@@ -72,11 +73,17 @@ func (s *Agent) list(c *Core, m *wire.AgentTasks, request string) {
 		refuse(s.peer, offers.Errorf(offers.BadMessage, "this connection is registered already"), request)
 		return
 	}
+	weight := 0
 	for i := range m.Tasks {
-		s.weight += m.Tasks[i].Weigh()
+		weight += m.Tasks[i].Weigh()
 	}
+	s.weight, c.listing = s.weight+weight, c.listing+weight
 	if s.weight > maxListing {
-		s.unlisted(offers.Errorf(offers.TooLarge, "tasks: more are listed than a master takes of one agent, about %s", offers.FormatSize(maxListing)), request)
+		s.unlisted(c, offers.Errorf(offers.TooLarge, "tasks: more are listed than a master takes of one agent, about %s", offers.FormatSize(maxListing)), request)
+		return
+	}
+	if c.listing > maxListings {
+		s.unlisted(c, offers.Errorf(offers.RateLimited, "tasks: very many are being listed by other agents: come again"), request)
 		return
 	}
 	s.listed = append(s.listed, m.Tasks...)
@@ -84,19 +91,27 @@ func (s *Agent) list(c *Core, m *wire.AgentTasks, request string) {
 		return
 	}
 	if m.All != len(s.listed) {
-		s.unlisted(offers.Errorf(offers.BadMessage, "tasks: %d were listed and %d came", m.All, len(s.listed)), request)
+		s.unlisted(c, offers.Errorf(offers.BadMessage, "tasks: %d were listed and %d came", m.All, len(s.listed)), request)
 		return
 	}
 	whole := *m.Register
-	whole.Tasks, s.listed, s.weight, s.parts = s.listed, nil, 0, true
+	whole.Tasks, s.parts = s.listed, true
+	s.unlist(c)
 	s.register(c, &whole, request)
 }
 
 // unlisted refuses a list, and what may follow of it.
-func (s *Agent) unlisted(err error, request string) {
-	s.listed, s.ended = nil, true
+func (s *Agent) unlisted(c *Core, err error, request string) {
+	s.unlist(c)
+	s.ended = true
 	refuse(s.peer, err, request)
 	s.peer.End("its list of tasks is refused")
+}
+
+// unlist forgets what was listed.
+func (s *Agent) unlist(c *Core) {
+	c.listing -= s.weight
+	s.listed, s.weight = nil, 0
 }
 
 // register enters the agent.
@@ -253,6 +268,7 @@ func (c *Core) AgentEnded(s *Agent, heard time.Time) {
 		return
 	}
 	s.ended = true
+	s.unlist(c)
 	if s.id == "" || c.agents[s.id] != s {
 		return
 	}

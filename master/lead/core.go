@@ -69,6 +69,7 @@ type Core struct {
 	frameworks map[offers.FrameworkID]*Framework
 	entering   []*Framework // their registration is not committed yet
 	agents     map[offers.AgentID]*Agent
+	listing    int // bytes that agents have listed which are not registered yet
 	followers  map[match.Follower]struct{}
 	silent     map[offers.AgentID]time.Time // agents without session, since when
 	draining   map[offers.AgentID]struct{}  // agents that drain, and some that did

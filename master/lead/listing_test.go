@@ -85,3 +85,33 @@ func TestBrokenListsAreRefused(t *testing.T) {
 		h.nothing("its list was refused: " + name)
 	}
 }
+
+// TestListsAreBoundedTogether, until one of them is whole or its connection ends.
+func TestListsAreBoundedTogether(t *testing.T) {
+	l := newScene(t)
+	part := &wire.AgentTasks{Tasks: []wire.AgentTask{{TaskRef: offers.TaskRef{Task: offers.TaskID(strings.Repeat("x", 127<<20))}}}}
+	starts := func(name string) *host {
+		h := returning(l, l.host(name, ""))
+		h.say(part)
+		return h
+	}
+	var all []*host
+	for n := range 4 {
+		h := starts(fmt.Sprintf("a%d", n))
+		h.nothing("its list is not whole")
+		all = append(all, h)
+	}
+	for what, room := range map[string]func(){
+		"a connection has ended": func() { all[0].leave() },
+		"a list is whole":        func() { all[1].say(&wire.AgentTasks{All: 1, Register: &wire.RegisterAgent{Agent: all[1].self}}) },
+		"a list is refused":      func() { all[2].say(&wire.AgentTasks{All: 7, Register: &wire.RegisterAgent{Agent: all[2].self}}) },
+	} {
+		h := starts("late")
+		if m := only[*wire.ErrorMessage](h.listener); m.Code != offers.RateLimited || h.ended == "" {
+			t.Errorf("before %s one more is answered %+v and ended for %q", what, m, h.ended)
+		}
+		h.leave()
+		room()
+		starts("next").nothing("there is room, since " + what)
+	}
+}
