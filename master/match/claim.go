@@ -24,7 +24,7 @@ import (
 //
 // Each demand is tried once when it was parked and again after every ClaimAgain. Those
 // that are withdrawn meanwhile stay in the lists until these are twice as long as there
-// are demands.
+// are demands. A framework that wants no offers claims nothing.
 //
 // Invariants: a framework stands in frameworks exactly when it has claims, and in
 // tried when it has tried ones; a demand is in one of its framework's lists at most,
@@ -52,7 +52,7 @@ const (
 
 // claim notes a demand that was parked.
 func (m *Matcher) claim(d *demand) {
-	if m.config.OfferGrace == 0 || d.claims || d.gang() || d.column < 0 || d.form.never != "" {
+	if m.config.OfferGrace == 0 || d.claims || d.owner.suppressed || d.gang() || d.column < 0 || d.form.never != "" {
 		return
 	}
 	if f := d.owner; len(f.claims)+len(f.tried) > 2*len(f.demands)+spareClaims {
@@ -209,13 +209,13 @@ func (m *Matcher) serveClaims() {
 	m.claims.won = nil
 }
 
-// claimable returns offers that d would fit with and may claim, nil where there are none,
-// its framework wants none, or it fits without.
+// claimable returns offers that d would fit with and may claim, nil where there are none
+// or it fits without.
 func (m *Matcher) claimable(d *demand, now time.Time) []*offers.Offer {
 	m.compile(d)
 	c, unit := &m.claims, m.speaksFor(d)
 	m.fair.headroom(d.owner.node, m.free.n, m.search.head)
-	if d.owner.suppressed || d.column < 0 || covers(m.search.head, unit) && len(d.spec.Constraints) == 0 && m.somebodyHas(d.need) {
+	if d.column < 0 || covers(m.search.head, unit) && len(d.spec.Constraints) == 0 && m.somebodyHas(d.need) {
 		return nil
 	}
 	c.rounds++

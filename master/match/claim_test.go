@@ -233,7 +233,7 @@ func TestWhatIsClaimedGoesToWhoClaimed(t *testing.T) {
 	}
 }
 
-// TestSuppressedFrameworksClaimNothing: until they revive.
+// TestSuppressedFrameworksClaimNothing: until they revive, and then at once.
 func TestSuppressedFrameworksClaimNothing(t *testing.T) {
 	b := hoarded(t, 4, 1)
 	b.later(0)
@@ -245,7 +245,7 @@ func TestSuppressedFrameworksClaimNothing(t *testing.T) {
 		t.Errorf("for a framework that wants no offers %v", rescinds)
 	}
 	b.Revive(probe)
-	if got, _ := b.later(time.Second); len(offeredTo(probe, got)) != 1 {
+	if got, _ := b.later(claimPause); len(offeredTo(probe, got)) != 1 {
 		t.Errorf("once it revived %d offers", len(got))
 	}
 }

@@ -222,13 +222,17 @@ func (m *Matcher) Demands(id offers.FrameworkID) int {
 // Standing returns how many frameworks there are, and how many demands they have.
 func (m *Matcher) Standing() (frameworks, demands int) { return len(m.frameworks), m.standing }
 
-// Suppress stops offers to a framework until Revive.
+// Suppress stops offers to a framework until Revive, which has its demands claim anew.
 func (m *Matcher) Suppress(id offers.FrameworkID) {
 	f := m.frameworks[id]
 	if f == nil || f.suppressed {
 		return
 	}
 	f.suppressed = true
+	m.dropClaims(f, func(d *demand) bool {
+		d.claims = false
+		return true
+	})
 	m.despair(f)
 	m.fair.sleep(f.node)
 }
