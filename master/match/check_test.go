@@ -140,6 +140,11 @@ func (p *parked) check() error {
 	if len(w.shapes) != len(p.shapes) || w.next > len(w.shapes) {
 		return fmt.Errorf("%d shapes wait, the sweep has %d, and goes on before %d with %d agents", len(p.shapes), len(w.shapes), w.next, len(w.agents))
 	}
+	for d := range p.capped {
+		if d.shape == nil || d.counted() {
+			return fmt.Errorf("demand %s waits for a quota to leave more of an agent, and not for all of one", d.spec.ID)
+		}
+	}
 	inLines := 0
 	for f := range p.lined {
 		for _, d := range f.demands {

@@ -327,6 +327,24 @@ func (m *market) turn(t *rapid.T) {
 	}
 	m.promises(t)
 	m.whole(t)
+	if !r.More {
+		m.nobodyWaitsInVain(t)
+	}
+}
+
+// nobodyWaitsInVain verifies that of those who wait for the rest of an agent nobody would
+// find one.
+func (m *market) nobodyWaitsInVain(t *rapid.T) {
+	for id, f := range m.Matcher.frameworks {
+		for _, d := range f.demands {
+			if d.counted() || !d.parked() || !f.online || f.suppressed {
+				continue
+			}
+			if m.compile(d); m.find(d).agent != nil {
+				t.Fatalf("%s waits for %v with demand %s and would be offered agent %s", id, d.stopped, d.spec.ID, m.find(d).agent.id)
+			}
+		}
+	}
 }
 
 // together counts the units of an offer's demand that a limit counts with it.

@@ -6,7 +6,8 @@ import "github.com/ringmaster-project/ringmaster/offers"
 // changes, so that a turn costs nothing for them. Most wait in a line of their framework,
 // and one at a time is woken, see hope. Of the others those of one shape wait
 // together: an agent that grew wakes the shapes it now fits, see sweep, a quota that
-// moved wakes those that a quota stopped.
+// moved wakes those that a quota stopped, and of those that want what is left of agents
+// whom it leaves more than they refused.
 //
 // Invariant: lined has the frameworks that have demands in a line.
 type parked struct {
@@ -15,6 +16,7 @@ type parked struct {
 	shapes     map[string]*shape
 	sweep      sweep
 	quota      map[*demand]struct{}
+	capped     map[*demand][]int64 // of shapes; by fair kind, with how much headroom a refusal hides all there is, see found
 	quotaMoved bool
 	pending    map[string]int // parked demands by what stops them, each once for all that does
 }
@@ -29,7 +31,7 @@ type shape struct {
 }
 
 func newParked() parked {
-	return parked{lined: map[*framework]struct{}{}, shapes: map[string]*shape{}, quota: map[*demand]struct{}{}, pending: map[string]int{}}
+	return parked{lined: map[*framework]struct{}{}, shapes: map[string]*shape{}, quota: map[*demand]struct{}{}, capped: map[*demand][]int64{}, pending: map[string]int{}}
 }
 
 // park takes a demand out of the turn until room of its shape appears.
@@ -130,6 +132,7 @@ func (m *Matcher) unpark(d *demand) {
 	}
 	if d.shape != nil {
 		delete(d.shape.demands, d)
+		delete(m.parked.capped, d)
 		if len(d.shape.demands) == 0 {
 			delete(m.parked.shapes, d.key)
 			m.parked.sweep.leave(d.shape)

@@ -169,6 +169,9 @@ func (m *Matcher) serve(d *demand) {
 			d.form.failed, d.form.why = m.round, stopped
 		}
 		m.park(d, stopped)
+		if f.ceiling != nil {
+			m.parked.capped[d] = f.ceiling
+		}
 	}
 }
 

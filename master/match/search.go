@@ -1,6 +1,7 @@
 package match
 
 import (
+	"math"
 	"slices"
 
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -19,10 +20,14 @@ type search struct {
 	take    []int64        // by fair kind, what it would give
 	devices []int          // by ask of a counted demand, which it would bind, or the first of several
 	whole   offers.Holding // of a whole-agent demand, all of it
+	cuts    []bool         // by fair kind, quotas leave a whole-agent demand less than there is
 
 	quota   bool // some agent had room that a quota forbade
 	refused bool // some agent was passed over because the framework refused it
 	met     objections
+
+	ceiling []int64 // see found; to be read only where capped is set
+	capped  bool
 
 	floor int // the least sum of preferences, where the demand has some
 	below int // the largest sum below it of an agent that suits otherwise, or nobody
@@ -35,7 +40,8 @@ type search struct {
 }
 
 func newSearch(k *kinds) search {
-	return search{head: make([]int64, k.fair()), take: make([]int64, k.fair())}
+	n := k.fair()
+	return search{head: make([]int64, n), take: make([]int64, n), cuts: make([]bool, n), ceiling: make([]int64, n)}
 }
 
 // found is the outcome of a search: an agent and what one unit (or, for a
@@ -47,6 +53,10 @@ type found struct {
 	quota   bool // a quota stopped it, not the room
 	refused bool // some agent was passed over because the framework refused it
 	met     objections
+
+	// By fair kind, up to which headroom it is so: with more of one, more could be
+	// offered of an agent than was refused. Nil where quotas cut none of those.
+	ceiling []int64
 }
 
 // find asks the demand's strategy for an agent.
@@ -65,7 +75,11 @@ func (m *Matcher) findBy(d *demand, by chooser) found {
 	}
 	a := s.prefer(by)
 	if a == nil {
-		return found{quota: s.quota, refused: s.refused, met: s.met}
+		f := found{quota: s.quota, refused: s.refused, met: s.met}
+		if s.capped {
+			f.ceiling = slices.Clone(s.ceiling)
+		}
+		return f
 	}
 	if s.latest != a {
 		s.suits(a)
@@ -79,7 +93,7 @@ func (m *Matcher) findBy(d *demand, by chooser) found {
 // begin sets out to look for a unit of d. It returns the scalar kind of which
 // fair share and quotas leave too little wherever it may be, or -1.
 func (s *search) begin(m *Matcher, d *demand) (stop int) {
-	s.m, s.d, s.latest, s.quota, s.refused, s.met = m, d, nil, false, false, 0
+	s.m, s.d, s.latest, s.quota, s.refused, s.met, s.capped = m, d, nil, false, false, 0, false
 	m.fair.headroom(d.owner.node, m.free.n, s.head)
 	stop = s.overHeadroom()
 	for k, n := range s.head {
@@ -141,6 +155,9 @@ func (s *search) against(a *agent) objection {
 	s.latest = a
 	if d.owner.hidden(a, s.take) {
 		s.refused = true
+		if !d.counted() {
+			s.noteCuts()
+		}
 		return byRefusal
 	}
 	if len(d.spec.Preferences) > 0 && !s.wanted(a) {
@@ -261,18 +278,20 @@ func (s *search) leaves(a *agent) objection {
 }
 
 // cut leaves of a holding what the headroom allows, and reports whether that is
-// less.
+// less; cuts says of what.
 func (s *search) cut(h *offers.Holding) (less bool) {
+	clear(s.cuts)
 	for k, n := range h.Amounts {
 		h.Amounts[k] = min(n, s.head[k])
-		less = less || n > s.head[k]
+		s.cuts[k] = n > s.head[k]
 	}
 	for i := range h.Devices {
 		c := &h.Devices[i]
-		left := s.head[scalars+s.m.kinds.class(c.Class)]
+		k := scalars + s.m.kinds.class(c.Class)
+		left := s.head[k]
 		c.Grants = slices.DeleteFunc(c.Grants, func(g offers.Grant) bool {
 			if g.Memory > left {
-				less = true
+				s.cuts[k] = true
 				return true
 			}
 			left -= g.Memory
@@ -280,7 +299,20 @@ func (s *search) cut(h *offers.Holding) (less bool) {
 		})
 	}
 	h.Devices = slices.DeleteFunc(h.Devices, func(c offers.ClassGrants) bool { return len(c.Grants) == 0 })
-	return less
+	return slices.Contains(s.cuts, true)
+}
+
+// noteCuts notes of which kinds quotas cut what was refused of an agent.
+func (s *search) noteCuts() {
+	for k, cut := range s.cuts {
+		if !cut {
+			continue
+		}
+		for i := 0; i < len(s.ceiling) && !s.capped; i++ {
+			s.ceiling[i] = math.MaxInt64
+		}
+		s.ceiling[k], s.capped = s.head[k], true
+	}
 }
 
 // holding returns what the demand would hold on the latest agent that suited.

@@ -87,6 +87,11 @@ func (m *Matcher) beginSweep() {
 	for d := range m.parked.quota {
 		m.activate(d)
 	}
+	for d, ceiling := range m.parked.capped {
+		if m.fair.headroom(d.owner.node, m.free.n, m.search.head); more(m.search.head, ceiling) {
+			m.activate(d)
+		}
+	}
 }
 
 // mostSwept returns against how many agents each of those that wait is held.
