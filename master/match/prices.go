@@ -37,7 +37,8 @@ type prices struct {
 const (
 	fullDevice = 1000
 	// pricedSizes is how many sizes get a price at most, and maxPivots how often a
-	// pattern is exchanged: together they bound what learning may take, 10 ms.
+	// pattern is exchanged where they are so many, or more often the fewer they are:
+	// together they bound what learning may take, 10 ms.
 	pricedSizes = 64
 	maxPivots   = 150
 	// rounding is how far from 0 and 1 a number may be that is to be just that.
@@ -53,7 +54,7 @@ func (p *prices) learn(sizes []int, parts []float64) {
 	p.begin(sizes)
 	cuts := p.cuts(parts)
 	p.appraise()
-	for n := 0; n < maxPivots && p.gap[fullDevice] > 1+rounding && p.exchange(cuts); n++ {
+	for n := 0; n*len(sizes) < maxPivots*pricedSizes && p.gap[fullDevice] > 1+rounding && p.exchange(cuts); n++ {
 		p.appraise()
 	}
 	// A pattern that comes to more than a device is left only where it was broken

@@ -23,6 +23,9 @@ func TestPrices(t *testing.T) {
 		{"nothing goes beside", []int{160, 810}, []float64{7, 100}, map[int]float64{160: 0, 190: 0, 810: 1, 1000: 1}},
 		{"all that goes beside comes", []int{190, 810}, []float64{100, 7}, map[int]float64{190: 0.2, 380: 0.4, 810: 0.8, 1000: 1}},
 		{"pairs", []int{320, 650}, []float64{4, 4}, map[int]float64{970: 1, 1000: 1}},
+		{"165 exchanges",
+			[]int{1, 2, 3, 5, 6, 7, 8, 12, 27, 33, 60, 84, 94, 137, 192, 405, 601, 853, 868, 959},
+			[]float64{3, 17, 1, 2, 20, 13, 50, 34, 4, 50, 1, 30, 50, 29, 8, 8, 2, 50, 8, 45}, map[int]float64{94: 3. / 32, 405: 13. / 32, 853: 29. / 32, 1000: 1}},
 		{"a device less in all", []int{300, 500, 700}, []float64{3, 2, 3}, map[int]float64{500: 0.5, 1000: 1}},
 	} {
 		var p prices
