@@ -106,8 +106,8 @@ func TestMasterExplains(t *testing.T) {
 	}
 	var status shown.Status
 	fetch(t, m, "/v1/status", &status)
-	if status.Pending["cpus"] != 1 || status.Pending["npu"] != 1 {
-		t.Errorf("pending %v", status.Pending)
+	if status.Waiting != 2 || status.Pending["cpus"] != 1 || status.Pending["npu"] != 1 {
+		t.Errorf("%d wait, pending %v", status.Waiting, status.Pending)
 	}
 }
 

@@ -202,7 +202,7 @@ func newPicture(t testing.TB) *picture {
 				{ID: "o10-7", Framework: batch.ID, Agent: near.ID, Expires: dawn.Add(time.Hour)}},
 			Rings: []match.RingSetView{{Name: "cpus", Rings: []match.RingView{{Index: 1, From: 0, To: 2000}, {Index: 2, From: 2000, To: -1, Agents: []match.RingAgent{{ID: near.ID, Free: 2500}}}}},
 				{Name: "mem", Rings: []match.RingView{{Index: 1, From: 0, To: -1, Agents: []match.RingAgent{{ID: near.ID, Free: 6 * gib}}}}}},
-			Pending:  map[string]int{"mem": 3},
+			Waiting: 3, Pending: map[string]int{"mem": 3},
 			Counters: match.Counters{Issued: 5, Accepted: 2, Declined: 1, Rescinded: 1, Decisions: 9},
 			Searches: map[offers.Placement]uint64{offers.Rings: 9},
 		},

@@ -14,7 +14,7 @@ func (a *api) statusOf(p *picture) shown.Status {
 	out := shown.Status{
 		ClusterID: p.State.ClusterID(), Version: a.version, Term: p.Term, Masters: a.showMasters(),
 		Agents: c.agents, Frameworks: c.connected + c.disconnected, Tasks: c.tasks,
-		Offers: len(p.Match.Offers), Pending: p.Match.Pending,
+		Offers: len(p.Match.Offers), Waiting: p.Match.Waiting, Pending: p.Match.Pending,
 		Total: c.total.show(), Used: c.used.show(), Offered: c.offered.show(),
 	}
 	if leader, ok := a.replica.Leader(); ok {

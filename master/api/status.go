@@ -17,7 +17,8 @@ type Status struct {
 	Frameworks int                       `json:"frameworks"` // that are not removed
 	Tasks      map[offers.State]int      `json:"tasks"`      // by state; ended ones as far as they are remembered
 	Offers     int                       `json:"offers"`
-	Pending    map[string]int            `json:"pending"` // waiting demands by the kind that stops them
+	Waiting    int                       `json:"waiting"` // demands that wait
+	Pending    map[string]int            `json:"pending"` // these by the kinds that stop them, each once for every kind
 	Total      Amounts                   `json:"total"`   // of agents that are not unreachable or gone
 	Used       Amounts                   `json:"used"`
 	Offered    Amounts                   `json:"offered"`

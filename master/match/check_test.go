@@ -86,7 +86,7 @@ func (b *bench) check() error {
 	if !slices.Equal(total, m.total.n) || !slices.Equal(free, m.free.n) {
 		return fmt.Errorf("total %v free %v, by the agents %v and %v", m.total.n, m.free.n, total, free)
 	}
-	pending, refusals, standing := map[string]int{}, 0, 0
+	pending, waiting, refusals, standing := map[string]int{}, 0, 0, 0
 	for id, f := range m.frameworks {
 		for _, r := range f.refused {
 			for ; r != nil; r = r.elder {
@@ -97,6 +97,9 @@ func (b *bench) check() error {
 		for _, d := range f.demands {
 			for _, by := range d.stopped {
 				pending[by]++
+			}
+			if len(d.stopped) > 0 {
+				waiting++
 			}
 		}
 		want := alloc[id]
@@ -127,6 +130,9 @@ func (b *bench) check() error {
 	}
 	if err := m.checkClaims(); err != nil {
 		return err
+	}
+	if waiting != m.parked.waiting {
+		return fmt.Errorf("%d demands wait, and %d are counted", waiting, m.parked.waiting)
 	}
 	if !maps.Equal(pending, m.parked.pending) {
 		return fmt.Errorf("demands are stopped by %v, counted are %v", pending, m.parked.pending)

@@ -18,7 +18,8 @@ type parked struct {
 	quota      map[*demand]struct{}
 	capped     map[*demand][]int64 // of shapes; by fair kind, with how much headroom a refusal hides all there is, see found
 	quotaMoved bool
-	pending    map[string]int // parked demands by what stops them, each once for all that does
+	waiting    int            // parked demands that something stops
+	pending    map[string]int // these by what stops them, each once for all that does
 }
 
 // shape is the parked demands that any agent suits equally.
@@ -117,6 +118,12 @@ func (p *parked) stop(d *demand, stopped []string) {
 	}
 	for _, by := range stopped {
 		p.pending[by]++
+	}
+	if len(d.stopped) > 0 {
+		p.waiting--
+	}
+	if len(stopped) > 0 {
+		p.waiting++
 	}
 	d.stopped = stopped
 }

@@ -13,7 +13,8 @@ type View struct {
 	Roles      []RoleView // every role that is in use or was set, by name
 	Offers     []offers.Offer
 	Rings      []RingSetView
-	Pending    map[string]int // waiting demands by what stops them, each once for every kind that does
+	Waiting    int            // demands that something stops
+	Pending    map[string]int // these by what stops them, each once for every kind that does
 	Counters   Counters
 	Searches   map[offers.Placement]uint64 // of Counters.Decisions, by strategy
 }

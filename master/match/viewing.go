@@ -14,6 +14,7 @@ import (
 func (m *Matcher) View() *View {
 	v := &View{
 		Frameworks: make(map[offers.FrameworkID]FrameworkView, len(m.frameworks)),
+		Waiting:    m.parked.waiting,
 		Pending:    maps.Clone(m.parked.pending),
 		Counters:   m.counters,
 		Searches:   make(map[offers.Placement]uint64, len(m.placers)),

@@ -89,7 +89,7 @@ function tilesOf(status) {
     tile("Agents", short(states.active ?? 0), others.join(", ") || "all active", "#/agents"),
     tile("Tasks alive", short(tasks), `${status.tasks.finished ?? 0} finished, ${failed} failed`, "#/tasks"),
     tile("Frameworks", status.frameworks, `${status.offers} offers out`, "#/frameworks"),
-    tile("Demands that wait", Object.values(status.pending).reduce((a, b) => a + b, 0), waiting.join(", ") || "none", "#/frameworks"),
+    tile("Demands that wait", short(status.waiting), waiting.join(", ") || "none", "#/frameworks"),
   ];
 }
 
