@@ -71,6 +71,7 @@ func TestWebPage(t *testing.T) {
 	part("overview", func(b *browser) {
 		b.await(`document.querySelectorAll("figure.rings canvas").length === 5`)
 		b.shows("41 agents")
+		b.await(`document.querySelectorAll(".chart polygon.free").length === 4`)
 		ringmaster(t, at, "run", "--detach", "--role", "eng/ml", "--count", "30", "--cpus", "9", "--mem", "40GiB", "--name", "crowd", "--", "sleep", "600")
 		ringmaster(t, at, "run", "--detach", "--constraint", "real==yes", "--gpu-mem", "10GiB", "--cpus", "2", "--name", "talker", "--", "sh", "-c",
 			"echo 'hello from the sandbox'; echo '"+evil+"'; mkdir -p out; echo deep > out/note; echo oops >&2; while sleep 0.2; do echo again; done")
@@ -180,6 +181,14 @@ func TestWebPage(t *testing.T) {
 		defer func() { _ = queue.Process.Kill(); _ = queue.Wait() }()
 		b.await(`[...document.querySelectorAll("tbody tr")].some((r) => r.cells[1].textContent === "run queue" && r.textContent.includes("8 cpus") && r.cells[4].textContent === "2" && r.cells[6].textContent.includes("constraint"))`)
 		b.pictures("frameworks")
+		large := exec.Command("ringmaster", "run", "--masters", at, "--cpus", "100", "--mem", "1TiB", "--", "true") // two kinds stop it
+		if err := large.Start(); err != nil {
+			b.Fatal(err)
+		}
+		defer func() { _ = large.Process.Kill(); _ = large.Wait() }()
+		b.click("header nav a", "Overview")
+		b.await(`((tile) => tile.querySelector(".value").textContent === "2" && tile.querySelector(".note").textContent.includes("1 waiting for mem"))(document.querySelector(".tile:nth-child(5)"))`)
+		b.click("header nav a", "Frameworks")
 		b.click("tbody a", "run crowd")
 		b.await(`document.querySelectorAll("tbody tr").length === 30`)
 		b.pictures("framework")
@@ -194,6 +203,9 @@ func TestWebPage(t *testing.T) {
 		b.click("header nav a", "Jobs")
 		b.shows("2 running")
 		b.pictures("jobs")
+		b.click("tbody a", "report")
+		b.shows("There are none yet.")
+		b.click("header nav a", "Jobs")
 		b.click("tbody a", "web")
 		b.shows("version 1 is well everywhere")
 		b.pictures("job")
@@ -282,4 +294,16 @@ func (b *browser) dot(name string) (x, y, far float64) {
 		look(window.drawn);
 	})`)
 	return at[0], at[1], at[2]
+}
+
+// TestTasksNameARemovedFramework that was torn down, or ended with its command.
+func TestTasksNameARemovedFramework(t *testing.T) {
+	needShim(t)
+	b := newBrowser(t)
+	at := addresses(t, 1)[0]
+	dev := launch(t, t.TempDir(), "dev", "dev", "--http", at, "--resources", "cpus=2,mem=1GiB")
+	dev.await(t)
+	ringmaster(t, at, "run", "--name", "bygone", "--", "true")
+	b.do(chromedp.Navigate("http://" + at + "/#/tasks"))
+	b.await(`[...document.querySelectorAll("tbody a")].some((a) => a.textContent === "run bygone" && a.hash.startsWith("#/frameworks/"))`)
 }

@@ -26,6 +26,7 @@ export function chart(kind, name, series, now) {
   const picture = s("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `${name} over the last hour: now ${text(kind, last.used)} used, ${text(kind, last.offered)} offered, ${text(kind, free)} free of ${text(kind, last.total)}` },
     s("polygon", { class: "used", points: area(() => 0, (p) => p.used) }),
     s("polygon", { class: "offered", points: area((p) => p.used, (p) => p.used + p.offered) }),
+    s("polygon", { class: "free", points: area((p) => p.used + p.offered, (p) => p.total) }),
     s("polyline", { class: "total", points: line((p) => p.total).join(" ") }));
   const value = (label, n, key) => h("div", {}, h("dt", {}, h("span", { class: `swatch ${key}` }), label), h("dd", {}, text(kind, n)));
   return h("figure", { class: "chart card" },

@@ -59,20 +59,22 @@ export function jobView(view, [name]) {
   const about = h("div", {});
   const list = table("Instances", ["Instance", "State", "Task", "Agent", "Attempt", "Failures", "Started"], []);
   const events = h("ol", { class: "events" });
+  const none = empty("There are none yet.");
   const file = h("pre", { class: "log", tabindex: "0", role: "region", "aria-label": "The job's file" });
   const soon = follow(view, `/v1/jobs/${encodeURIComponent(name)}`, (j) => {
     replace(buttons, orders(j, () => soon()));
     replace(about, aboutOf(j));
     replace(list.body, (j.instances ?? []).map((i) => instanceRow(j, i)));
     list.box.hidden = list.body.children.length === 0;
+    none.hidden = !list.box.hidden;
     replace(events, (j.events ?? []).slice(-20).reverse().map((e) => h("li", {}, h("time", { datetime: e.time }, clock(e.time)), ` ${[e.task, e.state, e.text].filter(Boolean).join(" ")}`)));
     file.textContent = JSON.stringify(j.job, null, 2);
   });
-  list.box.hidden = true;
+  list.box.hidden = none.hidden = true;
   return h("section", {},
     h("div", { class: "headline" }, h("h1", {}, `Job ${name}`), buttons),
     h("div", { class: "split" }, h("div", { class: "card" }, h("h2", {}, "About"), about), h("div", { class: "card" }, h("h2", {}, "What happened"), events)),
-    h("div", { class: "card" }, h("h2", {}, "Instances"), list.box),
+    h("div", { class: "card" }, h("h2", {}, "Instances"), list.box, none),
     h("details", { class: "card" }, h("summary", {}, "Its file"), file));
 }
 

@@ -41,11 +41,15 @@ export function taskList(view, filter) {
     rows.set(ref(t), { task: t, node: fresh });
     return fresh;
   };
+  const learn = async (which, signal) => {
+    for (const f of (await get(`/v1/frameworks${which}`, signal)).frameworks) frameworks.set(f.id, f.name);
+  };
   const read = async (signal) => {
     const ask = new URLSearchParams({ limit: page });
     for (const [name, value] of Object.entries({ ...filter, next })) if (value) ask.set(name, value);
     const answer = await get(`/v1/tasks?${ask}`, signal);
     next = answer.next ?? "";
+    if (answer.tasks.some((t) => !frameworks.has(t.framework_id))) await learn("?state=removed", signal);
     for (const t of answer.tasks) {
       const known = rows.has(ref(t));
       const node = put(t);
@@ -75,7 +79,7 @@ export function taskList(view, filter) {
     }
   });
   const again = () => view.load(async (signal) => {
-    for (const f of (await get("/v1/frameworks", signal)).frameworks) frameworks.set(f.id, f.name);
+    await learn("", signal);
     rows.clear();
     next = "";
     replace(list.body);
