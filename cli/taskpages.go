@@ -80,6 +80,7 @@ func taskRow(t *api.Task, now time.Time, asked, held string) row {
 type taskRows struct {
 	now         time.Time
 	asked, held map[string]string // texts of resources and devices by their JSON: many tasks have the same
+	created     []time.Time       // of the task of each row that was read
 }
 
 func readTasks(now time.Time) *taskRows {
@@ -88,9 +89,11 @@ func readTasks(now time.Time) *taskRows {
 
 // of reads an array of tasks.
 func (r *taskRows) of(items []byte) ([]row, error) {
+	before := len(r.created)
 	if rows, plain := r.plain(items); plain {
 		return rows, nil
 	}
+	r.created = r.created[:before]
 	var tasks []api.Task
 	if err := json.Unmarshal(items, &tasks); err != nil {
 		return nil, fmt.Errorf("the master's list of tasks can't be read: %w", err)
@@ -98,6 +101,7 @@ func (r *taskRows) of(items []byte) ([]row, error) {
 	rows := make([]row, len(tasks))
 	for i := range tasks {
 		t := &tasks[i]
+		r.created = append(r.created, when(t.Created))
 		rows[i] = taskRow(t, r.now, askedBy(&t.Resources), held(t))
 	}
 	return rows, nil
@@ -171,6 +175,7 @@ func (r *taskRows) task(s *scan.Scanner) (row, bool) {
 			return nil, false
 		}
 	}
+	r.created = append(r.created, created)
 	return taskRow(&t, r.now, asked, held), s.Next('}')
 }
 

@@ -260,3 +260,33 @@ func BenchmarkTop(b *testing.B) {
 		}
 	})
 }
+
+// TestTopKeepsTasksInPlace looks at tasks whose ages are the same number of
+// seconds at one moment and not at another: none may pass the others.
+func TestTopKeepsTasksInPlace(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"tasks": [
+			{"id": "a", "framework_id": "f", "created": "2020-01-01T00:00:00.9Z"},
+			{"id": "b", "framework_id": "f", "created": "2020-01-01T00:00:01.1Z"},
+			{"id": "c", "framework_id": "f", "created": "2020-01-01T00:00:00.5Z"},
+			{"id": "d", "framework_id": "f", "created": "2020-01-01T00:00:00.5Z"}]}`)
+	}))
+	defer server.Close()
+	d, err := door.Open(door.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cl := openClient([]string{server.Listener.Addr().String()}, d)
+	for _, after := range []time.Duration{5 * time.Second, 5600 * time.Millisecond, time.Hour} {
+		table, err := topTasks(t.Context(), cl, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).Add(after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for down, want := range map[bool]string{false: "f:b f:a f:c f:d", true: "f:d f:c f:a f:b"} {
+			s := stand{sort: "AGE", down: down}
+			if got := strings.Join(s.arrange(table, &page{width: 200}).keys, " "); got != want {
+				t.Errorf("after %v, down %v: %s, want %s", after, down, got, want)
+			}
+		}
+	}
+}

@@ -63,7 +63,8 @@ func firstCell(r row) string { return r[0] }
 // taskKey reads what names a task out of a row of [taskHeading].
 func taskKey(r row) string { return thing{ID: r[0], Framework: r[4]}.ref() }
 
-// topTasks asks for all tasks and makes them a table.
+// topTasks asks for all tasks and makes them a table, the newest first: ages
+// in whole seconds don't tell them apart, and each turns at another moment.
 func topTasks(ctx context.Context, cl *client, now time.Time) (topTable, error) {
 	t := topTable{taskHeading, nil, taskKey}
 	reader, more := readTasks(now), cl.tasksAfter(url.Values{})
@@ -71,11 +72,21 @@ func topTasks(ctx context.Context, cl *client, now time.Time) (topTable, error) 
 	if err != nil {
 		return topTable{}, err
 	}
-	return t, eachPage(ctx, first, more, func(items []byte) (bool, error) {
-		rows, err := reader.of(items)
-		t.rows = append(t.rows, rows...)
+	var rows []row
+	err = eachPage(ctx, first, more, func(items []byte) (bool, error) {
+		page, err := reader.of(items)
+		rows = append(rows, page...)
 		return true, err
 	})
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return reader.created[b].Compare(reader.created[a]) })
+	for _, i := range order {
+		t.rows = append(t.rows, rows[i])
+	}
+	return t, err
 }
 
 // topList asks for a list and makes it a table.

@@ -49,12 +49,10 @@ func (s *stand) arrange(t topTable, p *page) arrangement {
 	}
 	heading := slices.Clone(t.heading)
 	if column := s.column(t.heading); column >= 0 {
-		slices.SortStableFunc(rows, func(a, b row) int {
-			if s.down {
-				a, b = b, a
-			}
-			return compareCells(a[column], b[column])
-		})
+		slices.SortStableFunc(rows, func(a, b row) int { return compareCells(a[column], b[column]) })
+		if s.down {
+			slices.Reverse(rows)
+		}
 		heading[column] += map[bool]string{false: "↑", true: "↓"}[s.down]
 	}
 	out := arrangement{keys: make([]string, len(rows))}
