@@ -468,16 +468,20 @@ func TestOthersAreAskedAboutASilentMaster(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		other error         // what the other master answers; nil: it leads
+		term  uint64        // in which it leads; the silent one leads in term 2
 		until time.Duration // it does not know who leads
 		least time.Duration
 	}{
-		{"the other leads", nil, 0, beat},
-		{"the other learns who leads later", nil, 2 * beat, 2 * beat},
-		{"the other names a third", &wire.RedirectError{Location: "ws://m3:1/v1/framework"}, 0, beat},
-		{"the other names the silent one", &wire.RedirectError{Location: "ws://m1:1/v1/framework"}, 0, 3 * beat},
-		{"the other names the silent one as that calls itself", &wire.RedirectError{Location: "ws://10.0.0.1:1/v1/framework"}, 0, 3 * beat},
-		{"the other does not know", &wire.StatusError{Status: 503}, 0, 3 * beat},
-		{"the other is dead", errors.New("connection refused"), 0, 3 * beat},
+		{"the other leads", nil, 0, 0, beat},
+		{"the other leads in a later term", nil, 3, 0, beat},
+		{"the other is the silent one by another name", nil, 2, 0, 3 * beat},
+		{"the other led before the silent one", nil, 1, 0, 3 * beat},
+		{"the other learns who leads later", nil, 0, 2 * beat, 2 * beat},
+		{"the other names a third", &wire.RedirectError{Location: "ws://m3:1/v1/framework"}, 0, 0, beat},
+		{"the other names the silent one", &wire.RedirectError{Location: "ws://m1:1/v1/framework"}, 0, 0, 3 * beat},
+		{"the other names the silent one as that calls itself", &wire.RedirectError{Location: "ws://10.0.0.1:1/v1/framework"}, 0, 0, 3 * beat},
+		{"the other does not know", &wire.StatusError{Status: 503}, 0, 0, 3 * beat},
+		{"the other is dead", errors.New("connection refused"), 0, 0, 3 * beat},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -493,7 +497,7 @@ func TestOthersAreAskedAboutASilentMaster(t *testing.T) {
 					} else if c.other != nil && time.Since(start) < c.least+slack {
 						return nil, c.other
 					}
-					ours, theirs := wire.Pipe(wire.Options{})
+					ours, theirs := wire.Pipe(wire.Options{Term: c.term})
 					go func() {
 						frame, err := theirs.Receive()
 						if err != nil {
@@ -503,7 +507,7 @@ func TestOthersAreAskedAboutASilentMaster(t *testing.T) {
 						if err != nil {
 							t.Error(err)
 						}
-						frameworktest.Over(t, theirs).Send(&wire.Registered{FrameworkID: "f1", Master: wire.MasterInfo{Address: "10.0.0.1:1", Term: 1}, Heartbeat: offers.Duration(beat)}, env.RequestID)
+						frameworktest.Over(t, theirs).Send(&wire.Registered{FrameworkID: "f1", Master: wire.MasterInfo{Address: "10.0.0.1:1", Term: 2}, Heartbeat: offers.Duration(beat)}, env.RequestID)
 					}()
 					return ours, nil
 				}

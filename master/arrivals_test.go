@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ringmaster-project/ringmaster/offers/wire/wiretest"
 )
 
 // callers is a listener to which somebody always comes, until it is closed.
@@ -79,25 +81,11 @@ func TestNobodyArrives(t *testing.T) {
 	}
 }
 
-// lobby is a listener to which those come who are put into it.
-type lobby chan net.Conn
-
-func (l lobby) Accept() (net.Conn, error) {
-	conn, open := <-l
-	if !open {
-		return nil, net.ErrClosed
-	}
-	return conn, nil
-}
-
-func (l lobby) Close() error   { return nil }
-func (l lobby) Addr() net.Addr { return &net.TCPAddr{} }
-
 // TestArrivalsMakeRoom: whoever asked, left without a word, or became a
 // websocket has no place any more; who says nothing keeps it.
 func TestArrivalsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		come := make(lobby)
+		come := make(wiretest.Lobby)
 		a := newArrivals(come)
 		server := &http.Server{ConnState: a.arrived, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/taken" {

@@ -103,7 +103,8 @@ func (a *api) bounded(options wire.Options) wire.Options {
 
 // open turns a request into the connection of a session, which is counted. Only
 // the leader lets it happen; the loop fences what comes in after leadership is
-// lost. Without a connection an error, or what has been answered, says why.
+// lost. It tells its term, by which a framework that looks for another leader knows
+// it under any address. Without a connection an error, or what has been answered, says why.
 func (a *api) open(w http.ResponseWriter, r *http.Request, protocol string, options wire.Options) (wire.Link, visitor, error) {
 	leader, err := a.turn(r.Context())
 	if err != nil {
@@ -121,6 +122,7 @@ func (a *api) open(w http.ResponseWriter, r *http.Request, protocol string, opti
 	// long, that is not true.
 	a.sessions.Add(1)
 	number := a.taken.Add(1)
+	options.Term = a.replica.Term()
 	link, err := wire.Upgrade(w, r, protocol, options)
 	if err != nil {
 		a.sessions.Done()

@@ -54,6 +54,19 @@ func TestOnlyItsOwnBuildPrematches(t *testing.T) {
 	link.Close("the test is over")
 }
 
+// TestLeaderTellsItsTerm when it takes a connection, before anybody registers.
+func TestLeaderTellsItsTerm(t *testing.T) {
+	s := newScene(t, "")
+	link, err := wire.Dial(t.Context(), "ws"+strings.TrimPrefix(s.server.URL, "http")+wire.FrameworkPath, wire.FrameworkProtocol, nil, nil, wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close("the test is over")
+	if got := link.Term(); got != s.Term() {
+		t.Errorf("it tells the term %d, not %d", got, s.Term())
+	}
+}
+
 // opened returns the address of a door to a connection to address that is open
 // already: who dials it first speaks on that.
 func opened(t *testing.T, address string) string {

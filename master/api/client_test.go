@@ -18,6 +18,7 @@ import (
 	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/door"
+	"github.com/ringmaster-project/ringmaster/offers/wire/wiretest"
 )
 
 // hosts is a network in memory: who listens where. Whoever is nil is stopped:
@@ -38,7 +39,7 @@ func (h hosts) client(t *testing.T, masters ...string) *Client {
 		ours, theirs := net.Pipe()
 		t.Cleanup(func() { ours.Close(); theirs.Close() })
 		if handler != nil {
-			door := make(lobby, 1)
+			door := make(wiretest.Lobby, 1)
 			door <- theirs
 			server := &http.Server{Handler: handler}
 			go server.Serve(door)
@@ -48,20 +49,6 @@ func (h hosts) client(t *testing.T, masters ...string) *Client {
 	}
 	return cl
 }
-
-// lobby is a listener for connections that are there.
-type lobby chan net.Conn
-
-func (l lobby) Accept() (net.Conn, error) {
-	c, ok := <-l
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-
-func (lobby) Close() error   { return nil }
-func (lobby) Addr() net.Addr { return &net.TCPAddr{} }
 
 // TestStoppedMasterHoldsNoCommandUp: a command finds the leader although the
 // first master is stopped, or the one that the others still take for the

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,9 @@ type Link interface {
 	End(reason string)
 	// Form is how the two ends write messages. It does not change.
 	Form() Form
+	// Term is of the leader at the other end, as it told when it took the
+	// connection; 0 where it told none. It does not change.
+	Term() uint64
 	// Heard is when the other end gave a sign of life last, be it a ping, or up to
 	// a 64th of Options.Silence later. It is safe beside all others.
 	Heard() time.Time
@@ -60,6 +64,7 @@ type Options struct {
 	Compact bool          // messages are written in [Binary] form if the other end would have it so, too
 	Dial    Dialer        // how Dial connects; nil: over the network
 	Large   Places        // for large frames that are received; nil: any number of them
+	Term    uint64        // of the leader who takes the connection, which Upgrade tells; 0: none
 }
 
 // Dialer connects to an address, as [net.Dialer.DialContext] does.
@@ -100,6 +105,9 @@ const (
 	readBuffer = 1024
 )
 
+// termHeader is where the answer to an upgrade has the term of the leader.
+const termHeader = "Ringmaster-Term"
+
 // Conn is a websocket connection: whoever calls Receive reads, and one goroutine
 // writes while there is something to write. What waits to be sent is bounded by
 // Options.Queue, Options.Bytes and Options.Unsent; a peer that lets it fill is cut
@@ -109,6 +117,7 @@ type Conn struct {
 	below *cork // of ws, handled by the writer
 	opts  Options
 	form  Form
+	term  uint64
 	in    pieces // owned by whoever reads
 	out   *backlog
 	last  atomic.Int64 // when the other end was heard, in nanoseconds of the clock since born
@@ -143,8 +152,12 @@ func Upgrade(w http.ResponseWriter, r *http.Request, protocol string, opts Optio
 		Subprotocols:     spoken(protocol, opts),
 		CheckOrigin:      func(*http.Request) bool { return true },
 	}
+	told := http.Header{}
+	if opts.Term > 0 {
+		told.Set(termHeader, strconv.FormatUint(opts.Term, 10))
+	}
 	below := &corking{ResponseWriter: w}
-	ws, err := up.Upgrade(below, r, nil)
+	ws, err := up.Upgrade(below, r, told)
 	if err != nil {
 		return nil, fmt.Errorf("upgrade to %s: %w", protocol, err)
 	}
@@ -222,7 +235,11 @@ func Dial(ctx context.Context, url, protocol string, header http.Header, conf *t
 		_ = ws.Close()
 		return nil, fmt.Errorf("dial %s: who answers does not speak %s", url, protocol)
 	}
-	return newConn(ws, below, protocol, opts), nil
+	c := newConn(ws, below, protocol, opts)
+	if term, err := strconv.ParseUint(resp.Header.Get(termHeader), 10, 64); err == nil {
+		c.term = term
+	}
+	return c, nil
 }
 
 // closeWith has a connection closed when ctx ends, until keep is called, which reports
@@ -280,6 +297,9 @@ func newConn(ws *websocket.Conn, below *cork, protocol string, opts Options) *Co
 
 // Form implements [Link].
 func (c *Conn) Form() Form { return c.form }
+
+// Term implements [Link].
+func (c *Conn) Term() uint64 { return c.term }
 
 // Send implements [Link].
 func (c *Conn) Send(frame []byte) error {

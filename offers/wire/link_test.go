@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/offers/wire"
+	"github.com/ringmaster-project/ringmaster/offers/wire/wiretest"
 )
 
 const protocol = wire.FrameworkProtocol
@@ -76,7 +79,7 @@ func TestLinks(t *testing.T) {
 	} {
 		for what, check := range map[string]func(testing.TB, wire.Link, wire.Link){
 			"order": keepsOrder, "close flushes": closeFlushes, "close ends": closeEnds, "concurrent": sendsConcurrently,
-			"both ways": carriesBothWays, "close while receiving": closesWhileReceiving, "close beside send": closesBesideSend, "end": endsWithoutWaiting,
+			"both ways": carriesBothWays, "close while receiving": closesWhileReceiving, "close beside send": closesBesideSend,
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				a, b := makeLinks(t, wire.Options{})
@@ -96,6 +99,54 @@ func TestLinks(t *testing.T) {
 			takesBurst(t, a, b)
 		})
 	}
+}
+
+// TestEnds in virtual time: what waits to be sent has a bounded time after End,
+// which a reader that gets no processor would use up.
+func TestEnds(t *testing.T) {
+	for name, makeLinks := range map[string]func(testing.TB) (a, b wire.Link){
+		"conn": connectInMemory,
+		"conn from the server": func(t testing.TB) (a, b wire.Link) {
+			b, a = connectInMemory(t)
+			return a, b
+		},
+		"pipe": func(testing.TB) (a, b wire.Link) { return wire.Pipe(wire.Options{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := makeLinks(t)
+				endsWithoutWaiting(t, a, b)
+			})
+		})
+	}
+}
+
+// connectInMemory is connect without a network, for a bubble.
+func connectInMemory(t testing.TB) (client, server wire.Link) {
+	t.Helper()
+	here, there := net.Pipe()
+	arrivals, accepted := make(wiretest.Lobby, 1), make(chan *wire.Conn, 1)
+	arrivals <- there
+	host := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, err := wire.Upgrade(w, r, protocol, wire.Options{}); err == nil {
+			accepted <- c
+		}
+	})}
+	go func() { _ = host.Serve(arrivals) }()
+	c, err := wire.Dial(t.Context(), "ws://memory/", protocol, nil, nil, wire.Options{
+		Dial: func(context.Context, string, string) (net.Conn, error) { return here, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := <-accepted
+	t.Cleanup(func() {
+		c.Close("the test ends")
+		s.Close("the test ends")
+		close(arrivals)
+		host.Close()
+	})
+	return c, s
 }
 
 // TestNobodyWritesWithoutAReason: a connection that is idle, as most are, has no
@@ -189,7 +240,7 @@ func closeEnds(t testing.TB, a, b wire.Link) {
 // arrives all the same, as with Close, which finds nothing left to do.
 func endsWithoutWaiting(t testing.TB, a, b wire.Link) {
 	frame := strings.Repeat("x", 1<<20)
-	for range 16 { // more than the kernel takes from a writer nobody reads from
+	for range 16 { // more than a connection takes from a writer nobody reads from
 		mustSend(t, a, frame)
 	}
 	a.End("done")

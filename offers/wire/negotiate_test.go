@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -51,6 +52,21 @@ func TestFormIsAgreedOn(t *testing.T) {
 		there := <-links
 		if here.Form() != row.want || there.Form() != row.want {
 			t.Errorf("%+v: one end speaks %v, the other %v", row, here.Form(), there.Form())
+		}
+		here.Close("done")
+	}
+}
+
+// TestTermIsTold to who dials, where the other end has one.
+func TestTermIsTold(t *testing.T) {
+	for _, term := range []uint64{0, 7, math.MaxUint64} {
+		url, links := upgrading(t, wire.FrameworkProtocol, wire.Options{Term: term})
+		here, err := wire.Dial(t.Context(), url, wire.FrameworkProtocol, nil, nil, wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if there := <-links; here.Term() != term || there.Term() != 0 {
+			t.Errorf("of the term %d one end hears %d, the other %d", term, here.Term(), there.Term())
 		}
 		here.Close("done")
 	}

@@ -12,6 +12,7 @@ type pipeEnd struct {
 	in     *mailbox
 	out    *mailbox
 	form   Form
+	term   uint64
 	heard  atomic.Pointer[time.Time] // when the last frame was received, or the link began
 }
 
@@ -28,7 +29,8 @@ type pipeState struct {
 
 var _ Link = (*pipeEnd)(nil)
 
-// Pipe returns the two ends of an in-memory link, for tests and simulations.
+// Pipe returns the two ends of an in-memory link, for tests and simulations; the first
+// is whose that dialed.
 // Frames that were sent before the end are still received.
 func Pipe(opts Options) (Link, Link) {
 	opts = opts.filled()
@@ -39,7 +41,7 @@ func Pipe(opts Options) (Link, Link) {
 		form = Binary
 	}
 	now := time.Now()
-	near, far := &pipeEnd{shared: s, in: a, out: b, form: form}, &pipeEnd{shared: s, in: b, out: a, form: form}
+	near, far := &pipeEnd{shared: s, in: a, out: b, form: form, term: opts.Term}, &pipeEnd{shared: s, in: b, out: a, form: form}
 	near.heard.Store(&now)
 	far.heard.Store(&now)
 	return near, far
@@ -52,6 +54,9 @@ func newMailbox(o Options) *mailbox {
 
 // Form implements [Link].
 func (p *pipeEnd) Form() Form { return p.form }
+
+// Term implements [Link].
+func (p *pipeEnd) Term() uint64 { return p.term }
 
 // Send implements [Link].
 func (p *pipeEnd) Send(frame []byte) error {
