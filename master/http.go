@@ -24,6 +24,11 @@ import (
 // stopped or cut off; for agents it is the agent timeout where that is less.
 const longestSilence = 30 * time.Second
 
+// agentPing is after how long an agent is asked whether it lives, which has the rest of
+// its silence to answer. Where that is the longest, an idle one has asked for the leader
+// before, and was heard so.
+func agentPing(silence time.Duration) time.Duration { return max(silence/2, silence-10*time.Second) }
+
 // electionHold is how long those who want to connect are kept while there is
 // no leader. Most elections end within it, so that nobody need ask again and
 // again, or wait longer than the election takes. Clients give a master up
@@ -148,7 +153,7 @@ func (a *api) build() {
 		"POST /v1/snapshot":              {action: door.Operate, body: maxSnapshot, serve: a.restoreSnapshot},
 
 		"GET " + wire.FrameworkPath: {action: door.Framework + "connect", serve: a.upgrade(wire.FrameworkProtocol, a.bounded(wire.Options{Silence: longestSilence, Compact: true}), a.framework)},
-		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, a.bounded(wire.Options{Silence: a.silence, Ping: a.silence / 2, Compact: true}), a.agent)},
+		"GET " + wire.AgentPath:     {action: door.Agent + "connect", serve: a.upgrade(wire.AgentProtocol, a.bounded(wire.Options{Silence: a.silence, Ping: agentPing(a.silence), Compact: true}), a.agent)},
 		"GET " + wire.PrematchPath:  {action: door.Peer, serve: a.prematch},
 	} {
 		if d := shown.RouteOf(pattern); d != nil && strings.HasPrefix(d.Path, "/v1/") && d.Upgrades == "" {
