@@ -198,7 +198,8 @@ func (s *Session) closeAccept(a *accept) {
 // offer_gone and mixed_agents the master sends each task "dropped". An id in
 // use leaves the other tasks alone, and what runs under it is asked for. An
 // answer of a master that can't commit proves nothing: the next leader is
-// asked. Whatever else was refused is asked for here.
+// asked. Whatever else was refused is asked for here, and its offers, which the
+// master may have left as they were, are given back.
 func (s *Session) refusedAccept(r *Refused, request string) {
 	a := s.accepts[request]
 	if a == nil {
@@ -215,6 +216,7 @@ func (s *Session) refusedAccept(r *Refused, request string) {
 		s.sendReconcile("settle", open(a))
 	default:
 		s.closeAccept(a)
+		s.sendLive(&wire.Decline{OfferIDs: a.offers}, "decline")
 		s.sendReconcile("settle", open(a))
 	}
 }

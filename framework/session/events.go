@@ -43,7 +43,7 @@ type (
 		Request string           // its type, such as "demand"; "" when the master did not say
 		Demand  offers.DemandID  // the demand it is about, when it is about one
 		Tasks   []offers.TaskID  // the tasks of a refused accept or kill
-		Offers  []offers.OfferID // the offers of a refused accept
+		Offers  []offers.OfferID // the offers of a refused accept, which it has no more
 	}
 )
 

@@ -56,6 +56,8 @@ func (s *script) take() string {
 			line += " " + string(m.UpdateID)
 		case *wire.Reconcile:
 			line += fmt.Sprint(" ", m.TaskIDs)
+		case *wire.Decline:
+			line += fmt.Sprint(" ", m.OfferIDs)
 		case *wire.Kill:
 			line += " " + string(m.TaskID)
 		}
@@ -134,7 +136,9 @@ func TestWhatAnErrorMeansForAnAccept(t *testing.T) {
 		offers.OfferGone:   "Refused accept offer_gone",
 		offers.MixedAgents: "Refused accept mixed_agents",
 		offers.TaskIDInUse: "reconcile [t1 t2], Refused accept task_id_in_use",
-		offers.Forbidden:   "reconcile [t1 t2], Refused accept forbidden",
+		offers.Forbidden:   "decline [o], reconcile [t1 t2], Refused accept forbidden",
+		offers.RateLimited: "decline [o], reconcile [t1 t2], Refused accept rate_limited",
+		offers.TooLarge:    "decline [o], reconcile [t1 t2], Refused accept too_large",
 		offers.Unavailable: "Refused accept unavailable, hang up",
 		offers.NotLeader:   "hang up",
 		offers.FailedOver:  "end: m",

@@ -371,6 +371,58 @@ func TestOfferIsItsFrameworksAlone(t *testing.T) {
 	}
 }
 
+// TestRefusedAcceptGivesBack what it names and is its framework's: at once, not when
+// the offers expire. One of which nothing is looked at leaves all as it was.
+func TestRefusedAcceptGivesBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		code   offers.Code
+		refuse func(one, two, elsewhere wire.Offer) *wire.Accept
+		free   int64 // on the agent of the first two, of 4000
+		left   []int // of the three offers
+	}{
+		"one is gone": {offers.OfferGone, func(one, two, _ wire.Offer) *wire.Accept {
+			return &wire.Accept{OfferIDs: []offers.OfferID{one.ID, "gone", two.ID}}
+		}, 4000, []int{2}},
+		"one is elsewhere": {offers.MixedAgents, func(one, _, elsewhere wire.Offer) *wire.Accept {
+			return &wire.Accept{OfferIDs: []offers.OfferID{one.ID, elsewhere.ID}}
+		}, 3000, []int{1}},
+		"too many tasks": {offers.TooLarge, func(one, two, _ wire.Offer) *wire.Accept {
+			return &wire.Accept{OfferIDs: []offers.OfferID{one.ID, two.ID}, Tasks: make([]json.RawMessage, wire.MaxTasks+1)}
+		}, 2000, []int{0, 1, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newScene(t)
+			h, far, a := l.host("a1", ""), l.host("a2", ""), l.author("")
+			wish := func(demand, agent string) wire.Offer {
+				t.Helper()
+				heard[wire.Message](a.listener)
+				a.say(&wire.DemandMessage{Demands: []json.RawMessage{fmt.Appendf(nil, `{"id":%q,"count":1,"resources":{"cpus":1},"constraints":["name==%s"]}`, demand, agent)}})
+				return only[*wire.OffersMessage](a.listener).Offers[0]
+			}
+			three := []wire.Offer{wish("d", "a1"), wish("e", "a1"), wish("f", "a2")}
+			a.say(&wire.Suppress{}) // what comes back is not offered again
+			heard[wire.Message](a.listener)
+			m := c.refuse(three[0], three[1], three[2])
+			a.say(m)
+			if e := only[*wire.ErrorMessage](a.listener); e.Code != c.code {
+				t.Errorf("it is refused as %s", e.Code)
+			}
+			if free := l.free(h.self.ID); free != c.free {
+				t.Errorf("%d are free on the agent, want %d", free, c.free)
+			}
+			if free := l.free(far.self.ID); free == 3000 != slices.Contains(c.left, 2) {
+				t.Errorf("%d are free on the other agent", free)
+			}
+			for i, o := range three {
+				a.say(acceptance(o, offers.TaskID(fmt.Sprint("t", i))))
+				if good := len(heard[*wire.Accepted](a.listener)) == 1; good != slices.Contains(c.left, i) {
+					t.Errorf("offer %d can be accepted: %v", i, good)
+				}
+			}
+		})
+	}
+}
+
 // TestTooManyTasksAreRefusedTogether: each would be answered, in one turn.
 func TestTooManyTasksAreRefusedTogether(t *testing.T) {
 	l := newScene(t)
