@@ -90,8 +90,11 @@ func (a *Agent) hearLeader(w http.ResponseWriter, r *http.Request) {
 		err = a.config.Door.Admit(a.config.Door.Who(r), door.Peer, "")
 	}
 	var m wire.MasterInfo
-	if err == nil && json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&m) != nil {
-		err = offers.Errorf(offers.BadMessage, "a call of a leader is JSON with its name, address and term, of at most %d bytes", maxCall)
+	if err == nil {
+		err = json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&m)
+		if err != nil && !errors.Is(err, door.ErrStill) {
+			err = offers.Errorf(offers.BadMessage, "a call of a leader is JSON with its name, address and term, of at most %d bytes", maxCall)
+		}
 	}
 	if _, _, malformed := net.SplitHostPort(m.Address); err == nil && malformed != nil {
 		err = offers.Errorf(offers.BadMessage, "address is %.100q; it is the host:port of the master that leads", m.Address)
@@ -156,29 +159,12 @@ func (a *Agent) serveFile(w http.ResponseWriter, r *http.Request, ref offers.Tas
 
 // answer turns an error into its status.
 func (a *Agent) answer(w http.ResponseWriter, err error) {
-	status := http.StatusInternalServerError
 	var known *offers.Error
 	if !errors.As(err, &known) {
 		a.log.Error("a sandbox can't be read", "error", err)
 		known = offers.Errorf(offers.Internal, "the sandbox can't be read; the agent's log says why")
 	}
-	switch known.Code {
-	case offers.Unauthenticated:
-		status = http.StatusUnauthorized
-	case offers.Forbidden:
-		status = http.StatusForbidden
-	case offers.UnknownTask:
-		status = http.StatusNotFound
-	case offers.BadMessage:
-		status = http.StatusBadRequest
-	case offers.TaskNotRunning:
-		status = http.StatusConflict
-	case offers.RateLimited:
-		status = http.StatusTooManyRequests
-	case offers.Unavailable:
-		status = http.StatusServiceUnavailable
-	}
-	refuse(w, status, known)
+	refuse(w, door.StatusOf(known), known)
 }
 
 func refuse(w http.ResponseWriter, status int, err *offers.Error) {

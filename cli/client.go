@@ -58,6 +58,8 @@ func hint(err error) string {
 		return ": start one with ringmaster dev, or give --masters"
 	case errors.Is(err, api.ErrUntrusted):
 		return ": check --ca"
+	case errors.Is(err, api.ErrOtherName):
+		return ": have --masters say what the certificate is for"
 	case errors.Is(err, api.ErrTLS):
 		return ": give --ca"
 	}

@@ -22,7 +22,7 @@ func (a *api) act(w http.ResponseWriter, r *http.Request, decide func(*picture) 
 	}
 	results, err := a.loop.command(r.Context(), commands...)
 	if err != nil {
-		return a.elsewhere(w, r, err)
+		return a.elsewhere(w, r, undecided(err))
 	}
 	for _, res := range results {
 		if res.Err != nil {

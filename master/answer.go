@@ -25,30 +25,13 @@ type statusError struct {
 func (e *statusError) Error() string { return e.cause.Message }
 func (e *statusError) Unwrap() error { return e.cause }
 
-// statusOf is the one place where codes become HTTP statuses.
-func statusOf(code offers.Code) int {
-	switch code {
-	case offers.Unauthenticated:
-		return http.StatusUnauthorized
-	case offers.Forbidden:
-		return http.StatusForbidden
-	case offers.UnknownAgent, offers.UnknownFramework, offers.UnknownTask, offers.UnknownJob:
-		return http.StatusNotFound
-	case offers.TaskIDInUse, offers.TaskNotRunning, offers.VersionConflict, offers.FrameworkRemoved, offers.JobRunning:
-		return http.StatusConflict
-	case offers.TooLarge:
-		return http.StatusRequestEntityTooLarge
-	case offers.RateLimited:
-		return http.StatusTooManyRequests
-	case offers.AgentAway:
-		return http.StatusBadGateway
-	case offers.NotLeader, offers.Unavailable:
-		return http.StatusServiceUnavailable
-	case offers.Internal:
-		return http.StatusInternalServerError
-	default:
-		return http.StatusBadRequest
+// undecided makes an error that an order met on its way one that does not say
+// that nothing was done.
+func undecided(err error) error {
+	if !errors.Is(err, &offers.Error{Code: offers.Unavailable}) {
+		return err
 	}
+	return offers.Errorf(offers.Undecided, "whether that was done is not known: %s", err)
 }
 
 // fail answers with an error.
@@ -62,17 +45,15 @@ func fail(w http.ResponseWriter, err error) {
 	default:
 		_ = errors.As(err, &known)
 	}
-	status := statusOf(known.Code)
-	switch {
-	case errors.As(err, &chosen):
+	status := door.StatusOf(known)
+	if errors.As(err, &chosen) {
 		status = chosen.status
-	case errors.Is(err, door.ErrStill):
-		status = http.StatusRequestTimeout
 	}
-	switch status {
-	case http.StatusServiceUnavailable:
+	switch {
+	case known.Code == offers.Undecided: // asked again, it might be done twice
+	case status == http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "1")
-	case http.StatusUnauthorized:
+	case status == http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	body, err := json.Marshal(shown.Problem{Error: *known})

@@ -31,7 +31,7 @@ func ask[T any](ctx context.Context, l *loop, query func(*lead.Core, func(T, err
 		})
 		if !answered {
 			l.unanswered[id] = func() {
-				answers <- answer{none, offers.Errorf(offers.Unavailable, "this master stopped leading before it knew whether that was done")}
+				answers <- answer{none, offers.Errorf(offers.Unavailable, "this master stopped leading")}
 			}
 		}
 	}

@@ -82,3 +82,15 @@ func TestJobsAreNotPassedInCircles(t *testing.T) {
 		}
 	}
 }
+
+// TestJobsThatBreakOff: an order that reached the jobs framework may have been carried
+// out although no answer came, one that reached nobody was not.
+func TestJobsThatBreakOff(t *testing.T) {
+	daemon := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	s := newScene(t, "")
+	addFramework(t, s, daemon.URL, true)
+	s.wantError("POST", "/v1/jobs/a/rollback", "{}", 502, offers.Undecided, "whether that was done is not known")
+	s.wantError("GET", "/v1/jobs/a", "", 502, offers.Unavailable, "does not answer")
+	daemon.Close()
+	s.wantError("POST", "/v1/jobs/a/rollback", "{}", 502, offers.Unavailable, "does not answer")
+}

@@ -42,7 +42,7 @@ func (a *api) transferLeader(w http.ResponseWriter, r *http.Request) error {
 	}
 	leader, err := a.nextLeader(r.Context())
 	if err != nil {
-		return err
+		return undecided(err)
 	}
 	return write(w, shown.Transferred{Leader: shown.Leader{Name: leader.Name, Address: leader.HTTP}})
 }
@@ -78,7 +78,7 @@ func (a *api) removeMaster(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	err := a.mayName(name)
 	if err == nil {
-		err = a.replica.Remove(r.Context(), name)
+		err = undecided(a.replica.Remove(r.Context(), name))
 	}
 	if err != nil {
 		return a.impossible(w, r, err)

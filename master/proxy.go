@@ -1,7 +1,9 @@
 package master
 
 import (
+	"crypto/tls"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -132,16 +134,30 @@ func (a *api) proxy(at *url.URL, whose, via string) http.Handler {
 			resp.Header = kept
 			return nil
 		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			var tooLarge *http.MaxBytesError
 			if errors.As(err, &tooLarge) || errors.Is(err, door.ErrStill) { // what was asked, and not who
 				fail(w, err)
 				return
 			}
 			a.logger.Debug("a door does not answer", "whose", whose, "error", err)
-			fail(w, &statusError{http.StatusBadGateway, offers.Errorf(offers.Unavailable, "%s does not answer at %s: ask again", whose, at.Host)})
+			why := offers.Errorf(offers.Unavailable, "%s does not answer at %s: ask again", whose, at.Host)
+			var doubt *tls.CertificateVerificationError
+			switch {
+			case errors.As(err, &doubt):
+				why = offers.Errorf(offers.Unavailable, "%s at %s shows a certificate that is not to be trusted (%v)", whose, at.Host, doubt.Err)
+			case r.Method != http.MethodGet && !unheard(err):
+				why = offers.Errorf(offers.Undecided, "%s gives no answer at %s: whether that was done is not known", whose, at.Host)
+			}
+			fail(w, &statusError{http.StatusBadGateway, why})
 		},
 	}
+}
+
+// unheard reports whether a request failed before there was a connection for it.
+func unheard(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // keep copies the headers of those names that there are.

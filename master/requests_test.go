@@ -3,6 +3,8 @@ package master
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -474,6 +476,22 @@ func TestMetricsNamePartsOfTheCluster(t *testing.T) {
 		if !strings.Contains(text, line) {
 			t.Errorf("no %q in the metrics", line)
 		}
+	}
+}
+
+// TestAgentOfAnotherName: an agent whose certificate is not of its address is
+// there, so that the answer says what is wrong with it.
+func TestAgentOfAnotherName(t *testing.T) {
+	s := newScene(t, "")
+	agent := httptest.NewUnstartedServer(http.NotFoundHandler())
+	agent.Config.ErrorLog = log.New(io.Discard, "", 0)
+	agent.StartTLS()
+	defer agent.Close()
+	ag := s.shown.State.Agent("a00001-c0de")
+	ag.Address, ag.Secure = agent.Listener.Addr().String(), true
+	status, _, text := s.ask("GET", "/v1/tasks/t2/logs", "")
+	if want := "a00001-c0de at " + ag.Address + " shows a certificate that is not to be trusted (x509: "; status != 502 || !strings.Contains(text, want) {
+		t.Errorf("%d %s, want %q", status, text, want)
 	}
 }
 

@@ -51,7 +51,7 @@ func (a *api) restoreSnapshot(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := a.loop.restore(r.Context(), s); err != nil {
-		return a.elsewhere(w, r, err)
+		return a.elsewhere(w, r, undecided(err))
 	}
 	n := s.Counts()
 	return write(w, shown.Restored{ClusterID: s.ClusterID(), Agents: n.Agents, Frameworks: n.Frameworks, Tasks: n.Live, Term: a.replica.Term()})

@@ -3,14 +3,18 @@ package master
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ringmaster-project/ringmaster/master/replica"
 	"github.com/ringmaster-project/ringmaster/master/state"
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -138,6 +142,34 @@ func TestMastersAreMoved(t *testing.T) {
 		if status, header, _ := s.ask(method, path, ""); status != http.StatusTemporaryRedirect || header.Get("Location") != "http://127.0.0.2:5050"+path {
 			t.Errorf("%s on a follower: %d %v", path, status, header)
 		}
+	}
+}
+
+// TestOrdersOfUnknownOutcome are told from those of which nothing was done: who asks
+// again does it twice.
+func TestOrdersOfUnknownOutcome(t *testing.T) {
+	s := newScene(t, "")
+	s.refused = offers.Errorf(offers.Unavailable, "leadership was lost")
+	for _, path := range []string{"/v1/masters/m2/remove", "/v1/tasks/f00001-c0de:t1/kill"} {
+		s.wantError("POST", path, "", 503, offers.Undecided, "not known: leadership was lost")
+		if _, header, _ := s.ask("POST", path, ""); header.Get("Retry-After") != "" {
+			t.Errorf("%s is to be asked again", path)
+		}
+	}
+	var saved strings.Builder
+	if _, err := s.shown.State.WriteTo(&saved); err != nil {
+		t.Fatal(err)
+	}
+	s.wantError("POST", "/v1/snapshot", saved.String(), 503, offers.Undecided, "not known: leadership was lost")
+
+	// The leadership went, and nobody has it yet.
+	s.refused, s.leader = nil, replica.Member{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := httptest.NewRecorder()
+	err := s.transferLeader(w, httptest.NewRequestWithContext(ctx, "POST", "/v1/leader/transfer", nil))
+	if len(s.moved) == 0 || !errors.Is(err, &offers.Error{Code: offers.Undecided}) {
+		t.Errorf("moved %v, %v", s.moved, err)
 	}
 }
 

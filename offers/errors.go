@@ -32,6 +32,7 @@ const (
 	RateLimited      Code = "rate_limited"
 	NotLeader        Code = "not_leader"
 	Unavailable      Code = "unavailable"
+	Undecided        Code = "undecided" // HTTP only: whether the order was carried out is not known
 	Internal         Code = "internal"
 )
 

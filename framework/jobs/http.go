@@ -65,14 +65,6 @@ func (d *Daemon) guarded(action door.Action, serve endpoint) http.HandlerFunc {
 	}
 }
 
-// statuses are those of the codes that this door answers with; others are 400.
-var statuses = map[offers.Code]int{
-	offers.Unauthenticated: http.StatusUnauthorized, offers.Forbidden: http.StatusForbidden,
-	offers.UnknownJob: http.StatusNotFound, offers.JobRunning: http.StatusConflict,
-	offers.TooLarge: http.StatusRequestEntityTooLarge, offers.Unavailable: http.StatusServiceUnavailable,
-	offers.Internal: http.StatusInternalServerError,
-}
-
 func fail(w http.ResponseWriter, err error) {
 	var known *offers.Error
 	var field *spec.Error
@@ -86,14 +78,8 @@ func fail(w http.ResponseWriter, err error) {
 	default:
 		known = offers.Errorf(offers.Internal, "%s", err)
 	}
-	status := statuses[known.Code]
-	switch {
-	case errors.Is(err, door.ErrStill):
-		status = http.StatusRequestTimeout
-	case status == 0:
-		status = http.StatusBadRequest
-	}
-	if status == http.StatusServiceUnavailable {
+	status := door.StatusOf(known)
+	if known.Code == offers.Unavailable {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -180,7 +166,7 @@ func (d *Daemon) change(r *http.Request, wish func(now time.Time, s *scheduler.S
 	case <-written:
 		return answer, nil
 	case <-done:
-		return nil, offers.Errorf(offers.Unavailable, "this instance of the jobs framework stopped working before the change was written; ask again")
+		return nil, offers.Errorf(offers.Undecided, "this instance of the jobs framework stopped working before it knew whether the change was written: look at the job before you ask again")
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}

@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,8 +30,9 @@ const patience = 10 * time.Second
 // turn, follows to the leader, and waits a while for one to be elected. It is not
 // safe for concurrent use; see [Client.Another].
 type Client struct {
-	masters []string // host:port, the one that answered last in front
-	heard   string   // host:port that answered the last request
+	masters []string    // host:port, the one that answered last in front
+	heard   string      // host:port that answered the last request
+	sent    atomic.Bool // the request under way went out to who may do it
 	door    *door.Door
 	scheme  string
 	http    *http.Client
@@ -58,6 +62,7 @@ func NewClient(masters []string, d *door.Door) *Client {
 // follow keeps the token on the way to the leader, which the standard library
 // drops between hosts, and never leaves TLS.
 func (cl *Client) follow(r *http.Request, via []*http.Request) error {
+	cl.sent.Store(false) // who sends it elsewhere has not done it
 	if len(via) > 4 {
 		return errors.New("the masters send us in circles")
 	}
@@ -127,14 +132,17 @@ func ParseMasters(text string) ([]string, error) {
 }
 
 // Do asks the masters in turn until one answers with anything but 503, and waits
-// up to 10 s while all that answer have no leader. It returns answers of 2xx
-// only, of which the caller closes the body; others are an [AnswerError].
+// up to 10 s while all that answer have no leader. A request that may do more
+// when it is asked twice is repeated only where nothing was done; else the error
+// is of code undecided. It returns answers of 2xx only, of which the caller
+// closes the body; others are an [AnswerError].
 func (cl *Client) Do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	single := once(method, path)
 	deadline := time.Now().Add(patience)
 	for {
-		resp, err := cl.round(ctx, method, path, body)
+		resp, err := cl.round(ctx, method, path, body, single)
 		var none *offers.Error
-		if !errors.As(err, &none) || none.Code != offers.Unavailable || time.Now().After(deadline) {
+		if !errors.As(err, &none) || none.Code != offers.Unavailable && (single || none.Code != offers.Undecided) || time.Now().After(deadline) {
 			return resp, err
 		}
 		select {
@@ -146,13 +154,16 @@ func (cl *Client) Do(ctx context.Context, method, path string, body []byte) (*ht
 }
 
 // round asks every master once.
-func (cl *Client) round(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+func (cl *Client) round(ctx context.Context, method, path string, body []byte, single bool) (*http.Response, error) {
 	var refusal error
 	var silence error
 	for i, m := range cl.masters {
-		resp, err := cl.tryOne(ctx, m, method, path, body)
+		resp, err := cl.tryOne(ctx, m, method, path, body, single)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if errors.Is(err, errUndecided) {
+			return nil, err
 		}
 		if errors.Is(err, &offers.Error{Code: offers.Unavailable}) {
 			refusal = err
@@ -163,7 +174,9 @@ func (cl *Client) round(ctx context.Context, method, path string, body []byte) (
 			continue
 		}
 		if resp.StatusCode == http.StatusServiceUnavailable {
-			refusal = refused(m, resp)
+			if refusal = refused(m, resp); single && errors.Is(refusal, errUndecided) {
+				return nil, refusal
+			}
 			continue
 		}
 		cl.masters[0], cl.masters[i] = cl.masters[i], cl.masters[0]
@@ -179,13 +192,13 @@ func (cl *Client) round(ctx context.Context, method, path string, body []byte) (
 }
 
 // tryOne asks one master, unless it is silent and there are others to ask.
-func (cl *Client) tryOne(ctx context.Context, master, method, path string, body []byte) (*http.Response, error) {
+func (cl *Client) tryOne(ctx context.Context, master, method, path string, body []byte, single bool) (*http.Response, error) {
 	if len(cl.masters) > 1 {
 		if err := cl.silent(ctx, master); err != nil {
 			return nil, err
 		}
 	}
-	resp, err := cl.ask(ctx, master, method, path, body)
+	resp, err := cl.ask(ctx, master, method, path, body, single)
 	cl.heard = ""
 	if err == nil {
 		cl.heard = resp.Request.URL.Host
@@ -193,7 +206,12 @@ func (cl *Client) tryOne(ctx context.Context, master, method, path string, body 
 	return resp, err
 }
 
-func (cl *Client) ask(ctx context.Context, master, method, path string, body []byte) (*http.Response, error) {
+func (cl *Client) ask(ctx context.Context, master, method, path string, body []byte, single bool) (*http.Response, error) {
+	cl.sent.Store(false)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:      func(string) { cl.sent.Store(false) }, // also after a connection that was not there any more
+		WroteHeaders: func() { cl.sent.Store(true) },
+	})
 	r, err := http.NewRequestWithContext(ctx, method, cl.scheme+"://"+master+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -206,12 +224,18 @@ func (cl *Client) ask(ctx context.Context, master, method, path string, body []b
 	}
 	resp, err := cl.http.Do(r)
 	var u *url.Error
+	if single && errors.As(err, &u) && cl.sent.Load() {
+		return nil, offers.Errorf(offers.Undecided, "the master at %s was asked and gave no answer: look whether that was done before you ask again", hostOf(u.URL))
+	}
 	if errors.As(err, &u) && !strings.HasPrefix(u.URL, cl.scheme+"://"+master+"/") && away(err) {
 		// The masters have not noticed yet, and will elect another.
 		return nil, offers.Errorf(offers.Unavailable, "the master at %s says that %s leads, which does not answer", master, hostOf(u.URL))
 	}
 	return resp, err
 }
+
+// errUndecided is of who does not know whether an order was carried out.
+var errUndecided = &offers.Error{Code: offers.Undecided}
 
 // away reports whether nobody is there, as opposed to somebody who is not
 // understood or not believed.
@@ -232,6 +256,7 @@ func hostOf(text string) string {
 var (
 	ErrNobody    = errors.New("no master answers")
 	ErrUntrusted = errors.New("the certificate of the masters is not to be trusted")
+	ErrOtherName = errors.New("the certificate of the masters is of other names")
 	ErrTLS       = errors.New("the master speaks TLS")
 )
 
@@ -249,7 +274,11 @@ func (cl *Client) nobody(err error) error {
 	at := strings.Join(cl.masters, ",")
 	var doubt *tls.CertificateVerificationError
 	if errors.As(err, &doubt) {
-		return &reachError{ErrUntrusted, fmt.Sprintf("the certificate of the masters at %s is not to be trusted (%v)", at, doubt.Err)}
+		kind := ErrUntrusted
+		if errors.As(err, new(x509.HostnameError)) {
+			kind = ErrOtherName
+		}
+		return &reachError{kind, fmt.Sprintf("the certificate of the masters at %s is not to be trusted (%v)", at, doubt.Err)}
 	}
 	why := ""
 	if !away(err) {

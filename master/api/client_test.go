@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,4 +208,79 @@ func TestFollowerGoesOn(t *testing.T) {
 			t.Error("half an event was read")
 		}
 	})
+}
+
+// TestOrdersForOnceAreNotRepeated where they may have been carried out, and are where
+// that can't be; others are repeated either way.
+func TestOrdersForOnceAreNotRepeated(t *testing.T) {
+	const transfer, kill = "/v1/leader/transfer", "/v1/tasks/t1/kill"
+	breaks := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	answers := func(status int, code offers.Code) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_ = json.NewEncoder(w).Encode(Problem{offers.Error{Code: code, Message: "so not"}})
+		}
+	}
+	silent := func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that the client leaves
+		<-r.Context().Done()
+	}
+	redirects := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "http://gone:1"+transfer)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	}
+	onward := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "http://b:1"+transfer)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	}
+	for name, c := range map[string]struct {
+		path  string
+		first func(http.ResponseWriter, *http.Request) // what a:1 does at first
+		then  func(http.ResponseWriter, *http.Request) // what b:1 does, nil: it does it
+		err   string                                   // "" where it is done in the end
+		asked int64
+	}{
+		"the connection breaks":           {transfer, breaks, nil, "the master at a:1 was asked and gave no answer", 1},
+		"no answer comes":                 {transfer, silent, nil, "the master at a:1 was asked and gave no answer", 1},
+		"the leader's connection breaks":  {transfer, onward, breaks, "the master at b:1 was asked and gave no answer", 2},
+		"the leader does not know":        {transfer, answers(503, offers.Undecided), nil, "so not", 1},
+		"the way to who does it breaks":   {"/v1/jobs/web/rollback", answers(502, offers.Undecided), nil, "so not", 1},
+		"a file is run":                   {"/v1/jobs/web", breaks, nil, "gave no answer", 1},
+		"nobody leads":                    {transfer, answers(503, offers.Unavailable), nil, "", 2},
+		"the leader is gone":              {transfer, redirects, nil, "", 2},
+		"one repeats, the connection":     {kill, breaks, nil, "", 2},
+		"one repeats, the answer":         {kill, answers(503, offers.Undecided), nil, "", 2},
+		"one repeats, who does it breaks": {kill, answers(502, offers.Undecided), nil, "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int64
+				does := func(what func(http.ResponseWriter, *http.Request)) http.Handler {
+					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if r.URL.Path == "/healthz" {
+							return
+						}
+						if asked.Add(1); what != nil {
+							do := what
+							what = nil
+							do(w, r)
+						}
+					})
+				}
+				cl := hosts{"a:1": does(c.first), "b:1": does(c.then)}.client(t, "a:1", "b:1")
+				defer cl.Close()
+				method := http.MethodPost
+				if c.path == "/v1/jobs/web" {
+					method = http.MethodPut
+				}
+				_, err := cl.Send(t.Context(), method, c.path, []byte("{}"))
+				if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err) || !errors.Is(err, errUndecided)) {
+					t.Errorf("%v, want %q", err, c.err)
+				}
+				if asked.Load() != c.asked {
+					t.Errorf("it was asked %d times, want %d", asked.Load(), c.asked)
+				}
+			})
+		})
+	}
 }

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ringmaster-project/ringmaster/master/events"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -20,6 +22,7 @@ type Route struct {
 	Query    []Param
 	Takes    any            // a zero value of what its body is as JSON, Bytes for any bytes; nil: nothing
 	Requires bool           // that body
+	Once     bool           // asked twice it may do more than asked once
 	Gives    any            // a zero value of what it answers, as JSON unless Media says otherwise; Bytes for any bytes
 	Media    string         // of the answer
 	Upgrades string         // to that websocket protocol, "" does not
@@ -87,7 +90,7 @@ var Routes = []Route{
 	},
 	{
 		Method: "POST", Path: "/v1/leader/transfer", Does: "Hand the leadership to another master",
-		Takes: Transfer{}, Gives: Transferred{},
+		Takes: Transfer{}, Gives: Transferred{}, Once: true,
 	},
 
 	{
@@ -213,11 +216,11 @@ var Routes = []Route{
 		},
 		Gives: Object{},
 	},
-	{Method: "PUT", Path: "/v1/jobs/{name}", Does: "Run a job: its file as JSON", Takes: Object{}, Requires: true, Gives: Object{}},
+	{Method: "PUT", Path: "/v1/jobs/{name}", Does: "Run a job: its file as JSON", Takes: Object{}, Requires: true, Gives: Object{}, Once: true},
 	{
 		Method: "POST", Path: "/v1/jobs/{name}/{act}", Does: "Act on a job: stop, scale to a count, rollback to a version (0: the one before), or purge what has ended",
 		In:    []Param{{Name: "act", In: "path", One: []string{"stop", "scale", "rollback", "purge"}}},
-		Takes: Object{}, Gives: Object{},
+		Takes: Object{}, Gives: Object{}, Once: true,
 	},
 
 	{
@@ -226,7 +229,7 @@ var Routes = []Route{
 	},
 	{
 		Method: "POST", Path: "/v1/snapshot", Does: "Put a saved snapshot in the place of the replicated state, on all masters",
-		Takes: Bytes{}, Requires: true, Gives: Restored{},
+		Takes: Bytes{}, Requires: true, Gives: Restored{}, Once: true,
 	},
 
 	{Method: "GET", Path: wire.FrameworkPath, Does: "Websocket for frameworks; the README describes its messages", Upgrades: wire.FrameworkProtocol},
@@ -249,6 +252,27 @@ func RouteOf(pattern string) *Route {
 		}
 	}
 	return nil
+}
+
+// onces routes requests to the endpoints that are for once.
+var onces = sync.OnceValue(func() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, r := range Routes {
+		if r.Once {
+			mux.Handle(r.Pattern(), http.NotFoundHandler())
+		}
+	}
+	return mux
+})
+
+// once reports whether a request, asked twice, may do more than asked once.
+func once(method, path string) bool {
+	at, err := url.ParseRequestURI(path)
+	if err != nil {
+		return false
+	}
+	_, pattern := onces().Handler(&http.Request{Method: method, URL: at})
+	return pattern != ""
 }
 
 // Pattern is the route as [net/http.ServeMux] has it.

@@ -65,7 +65,7 @@ var errSilent = errors.New("the master that sends it does not answer any more")
 // once: [Insist] goes on.
 func (cl *Client) Stream(ctx context.Context, path string) (resp *http.Response, done func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	resp, err = cl.round(ctx, http.MethodGet, path, nil)
+	resp, err = cl.round(ctx, http.MethodGet, path, nil, false)
 	if err != nil {
 		cancel(nil)
 		return nil, nil, err
