@@ -96,6 +96,48 @@ func TestFailuresAreForgiven(t *testing.T) {
 	}
 }
 
+// TestDropsAreForgottenWhereARolloutIsGivenUp although the service has more instances
+// then: the next pause is as after a first drop.
+func TestDropsAreForgottenWhereARolloutIsGivenUp(t *testing.T) {
+	const file = "name: s\ntype: service\ncount: %d\ncommand: %s\nupdate: {max_failures: 1, healthy_for: 1ms}\nresources: {cpus: 0.1}\n"
+	tl := newTeller(t)
+	tl.sched.Settled()
+	state := func(run, index, attempt int, s offers.State) {
+		id := offers.TaskID(fmt.Sprintf("s.%d.%d.%d", run, index, attempt))
+		tl.sched.Updated(tl.now, offers.Status{Task: id, State: s, Started: tl.now, Time: tl.now})
+		tl.take()
+	}
+	tl.file(fmt.Sprintf(file, 3, "good"))
+	tl.offer("s.1.v1", "3", "a1")
+	tl.take()
+	for index := range 3 {
+		state(1, index, 1, offers.Running)
+	}
+	tl.wait([]string{"1s"})
+	tl.take()
+	if _, err := tl.sched.Stop(tl.now, "s"); err != nil {
+		t.Fatal(err)
+	}
+	tl.take()
+	for index := range 3 {
+		state(1, index, 1, offers.Killed)
+	}
+	tl.file(fmt.Sprintf(file, 1, "bad"))
+	for i, end := range []offers.State{offers.Failed, offers.Dropped, offers.Dropped, offers.Dropped, offers.Failed} {
+		tl.offer("s.2.v2", "1", "a1")
+		tl.take()
+		state(2, 0, i+1, end)
+		tl.wait([]string{"10s"})
+		tl.take()
+	}
+	tl.offer("s.2.v3", "3", "a1") // of the first version again
+	tl.take()
+	state(2, 0, 6, offers.Dropped)
+	if pause := tl.sched.Wake().Sub(tl.now); pause != 100*time.Millisecond {
+		t.Errorf("it pauses for %s; the story:\n%s", pause, tl.out.String())
+	}
+}
+
 // TestOldRunsAreForgotten: five that have ended are remembered beside the last.
 func TestOldRunsAreForgotten(t *testing.T) {
 	tl := newTeller(t)

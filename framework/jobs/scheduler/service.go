@@ -251,7 +251,11 @@ func (s *Scheduler) serviceEnded(now time.Time, g *group, in *Instance, st offer
 		return
 	}
 	if o.Failures++; o.Failures > g.work.Update.Failures() {
-		s.giveUp(now, g.run, fmt.Sprintf("%d instances failed, the last with: %s", o.Failures, st.Why()))
+		times := "once, with"
+		if o.Failures > 1 {
+			times = fmt.Sprintf("%d times, the last with", o.Failures)
+		}
+		s.giveUp(now, g.run, fmt.Sprintf("its instances failed %s: %s", times, st.Why()))
 	}
 }
 

@@ -101,8 +101,9 @@ func (s *Scheduler) ended(now time.Time, g *group, index int, st offers.Status) 
 	default:
 		in.Phase = Broken
 	}
-	in.Drops = 0
-	if index < len(g.instances) {
+	if index < len(g.instances) { // a version that is given up here gives way to one with other instances
+		in = &g.instances[index]
+		in.Drops = 0
 		s.writeInstance(g, index)
 	}
 	s.touch(g.run)
