@@ -62,6 +62,7 @@ const (
 type Principal struct {
 	Name  string // "token" for a holder of the cluster's token, "" for anybody
 	known bool
+	other bool // shows a token, which is not the cluster's
 }
 
 // Open reads the TLS files and returns the door.
@@ -166,7 +167,7 @@ func (d *Door) Bearer(token string) Principal {
 	if d.config.Token != "" && subtle.ConstantTimeCompare(sum[:], d.token[:]) == 1 {
 		return Principal{Name: "token", known: true}
 	}
-	return Principal{}
+	return Principal{other: token != ""}
 }
 
 // Admit decides whether p may do action to target (an id, or "" for the
@@ -175,7 +176,11 @@ func (d *Door) Admit(p Principal, action Action, target string) error {
 	if d.config.Token == "" || p.known {
 		return nil
 	}
-	return offers.Errorf(offers.Unauthenticated, "%s needs the cluster's token: give it with --token, RINGMASTER_TOKEN or an Authorization: Bearer header", strings.TrimSpace(string(action)+" "+target))
+	what := strings.TrimSpace(string(action) + " " + target)
+	if p.other {
+		return offers.Errorf(offers.Unauthenticated, "%s needs the cluster's token, and the one that was given is another", what)
+	}
+	return offers.Errorf(offers.Unauthenticated, "%s needs the cluster's token: give it with --token, RINGMASTER_TOKEN or an Authorization: Bearer header", what)
 }
 
 // SameOrigin refuses requests that a browser sends on behalf of another site:

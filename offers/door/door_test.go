@@ -85,6 +85,10 @@ func TestAdmit(t *testing.T) {
 			if err != nil && (!errors.Is(err, &offers.Error{Code: offers.Unauthenticated}) || strings.Contains(err.Error(), "s3cret")) {
 				t.Errorf("%q, %s: %v", header, action, err)
 			}
+			other := len(header) > len("Bearer ") && strings.HasPrefix(header, "Bearer ")
+			if err != nil && strings.HasSuffix(err.Error(), "the one that was given is another") != other {
+				t.Errorf("%q, %s: %v, want it to say that the token is another: %v", header, action, err, other)
+			}
 			if err := unlocked.Admit(unlocked.Who(r), action, ""); err != nil {
 				t.Errorf("no token configured, %q, %s: %v", header, action, err)
 			}
