@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A complete framework for Ringmaster in Python's standard library alone.
 
-    framework.py [--masters host:port,...] [--count 3] -- echo hello
+    framework.py [--masters host:port,...] [--token T] [--ca ca.pem] [--count 3] -- echo hello
 
 It registers, demands room for some tasks, launches them as offers come,
 acknowledges every update and prints it, and ends itself when all tasks have.
@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import socket
+import ssl
 import struct
 import sys
 import urllib.parse
@@ -25,19 +26,22 @@ import urllib.parse
 class Websocket:
     """The client's side of one websocket."""
 
-    def __init__(self, address, token=None):
+    def __init__(self, address, token=None, ca=None):
         # Follow redirects: a master that does not lead answers 307.
         for _ in range(5):
-            location = self._connect(address, token)
+            location = self._connect(address, token, ca)
             if location is None:
                 return
             address = urllib.parse.urlsplit(location).netloc
         raise ConnectionError("redirected too often")
 
-    def _connect(self, address, token):
+    def _connect(self, address, token, ca):
         """Shake hands with one master. Return where it redirects to, or None."""
         host, port = address.rsplit(":", 1)
         self.socket = socket.create_connection((host.strip("[]"), int(port)), timeout=60)
+        if ca:
+            trust = ssl.create_default_context(cafile=ca)
+            self.socket = trust.wrap_socket(self.socket, server_hostname=host.strip("[]"))
         self.stream = self.socket.makefile("rb")
         key = base64.b64encode(os.urandom(16)).decode()
         lines = [
@@ -159,13 +163,14 @@ def main():
     parser = argparse.ArgumentParser(description="Run a command some times on a Ringmaster cluster.")
     parser.add_argument("--masters", default=os.environ.get("RINGMASTER_MASTERS", "127.0.0.1:5050"))
     parser.add_argument("--token", default=os.environ.get("RINGMASTER_TOKEN"))
+    parser.add_argument("--ca", default=os.environ.get("RINGMASTER_CA"), help="who signed the masters' certificates")
     parser.add_argument("--count", type=int, default=3)
     parser.add_argument("argv", nargs="+")
     args = parser.parse_args()
     error = None
     for address in args.masters.split(","):
         try:
-            ws = Websocket(address.strip(), args.token)
+            ws = Websocket(address.strip(), args.token, args.ca)
         except OSError as e:
             error = e
             continue
