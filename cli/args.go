@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -53,7 +54,7 @@ func arrangeFlags(c *cli.Command, path string, out, rest []string) ([]string, er
 			words = append(words, rest[1:]...)
 			break
 		}
-		if len(arg) < 2 || arg[0] != '-' {
+		if len(arg) < 2 || arg[0] != '-' || isNumber(arg) {
 			if runsAnother(path) || path == "ringmaster exec" && len(words) == 1 {
 				words = append(words, rest...)
 				break
@@ -81,6 +82,13 @@ func arrangeFlags(c *cli.Command, path string, out, rest []string) ([]string, er
 		out = append(append(out, "--"), words...)
 	}
 	return out, nil
+}
+
+// isNumber reports whether an argument is a number below 0, which no flag is: who
+// reads it says what is wrong with it.
+func isNumber(arg string) bool {
+	_, err := strconv.Atoi(arg)
+	return err == nil
 }
 
 func isHelp(arg string) bool {

@@ -167,5 +167,5 @@ func addressInUse(err error) error {
 	if errors.As(err, &op) && op.Addr != nil {
 		at = op.Addr.String()
 	}
-	return fmt.Errorf("%s is in use, maybe by another ringmaster: stop it, or give another --http (and --raft)", at)
+	return fmt.Errorf("%s is in use, maybe by another ringmaster: stop it, or give another --http (or, where it is that of a master, --raft)", at)
 }

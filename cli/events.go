@@ -36,6 +36,9 @@ func eventsCommand() *cli.Command {
 			default:
 				return usagef("-o %s: it is table, wide or json", c.String("output"))
 			}
+			if err := wantFilters(c); err != nil {
+				return err
+			}
 			cl, err := newClient(c)
 			if err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -43,6 +44,10 @@ func files(c *cli.Context) error {
 	if err := wantForm(c); err != nil {
 		return err
 	}
+	inside := strings.TrimLeft(c.Args().Get(1), "/")
+	if inside != "" && !filepath.IsLocal(inside) {
+		return fmt.Errorf("%.200s leads out of the task's sandbox; name what is in it", c.Args().Get(1))
+	}
 	cl, err := newClient(c)
 	if err != nil {
 		return err
@@ -51,7 +56,7 @@ func files(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	path := task + "/files/" + (&url.URL{Path: strings.TrimLeft(c.Args().Get(1), "/")}).EscapedPath()
+	path := task + "/files/" + (&url.URL{Path: inside}).EscapedPath()
 	resp, err := cl.Do(c.Context, http.MethodGet, path, nil)
 	if err != nil {
 		return err

@@ -22,6 +22,9 @@ func jobScaleCommand() *cli.Command {
 			if err != nil {
 				return usagef("COUNT: %w", err)
 			}
+			if count < 1 {
+				return usagef("COUNT is %d; it is at least 1, and ringmaster job stop ends all", count)
+			}
 			return changeJob(c, "scale", map[string]int{"count": count})
 		},
 	}

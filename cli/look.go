@@ -57,7 +57,7 @@ func look(c *cli.Context, see func(context.Context, *client) (sight, error)) err
 // wantFilters refuses a filter that is there and empty, as that of a variable
 // which is not set: everything would be shown.
 func wantFilters(c *cli.Context) error {
-	for _, name := range []string{"agent", "framework", "resource", "role", "state"} {
+	for _, name := range []string{"agent", "framework", "resource", "role", "state", "task", "type"} {
 		if c.IsSet(name) && c.String(name) == "" {
 			return usagef("%s: --%s is empty; leave it away to see all", c.Command.HelpName, name)
 		}

@@ -71,8 +71,13 @@ func readJob(c *cli.Context) (*job, error) {
 		return nil, err
 	}
 	j := &job{detach: c.Bool("detach"), name: c.String("name")}
-	if j.name == "" {
-		j.name = filepath.Base(cmp.Or(c.Args().First(), imageName(c.String("image"))))
+	switch {
+	case j.name == "":
+		if j.name = filepath.Base(cmp.Or(c.Args().First(), imageName(c.String("image")))); !nameable(j.name) {
+			return nil, usagef("the program's name can't be the task's, since it is not printable or longer than %d bytes: give another with --name", maxRunName)
+		}
+	case !nameable(j.name):
+		return nil, usagef("--name is not printable or longer than %d bytes", maxRunName)
 	}
 	var err error
 	if j.demand, j.role, err = readWish(c, "run"); err != nil {
@@ -88,6 +93,12 @@ func readJob(c *cli.Context) (*job, error) {
 	}
 	return j, nil
 }
+
+// maxRunName leaves room for what a framework that runs a task puts in front of
+// the task's name.
+const maxRunName = 252
+
+func nameable(name string) bool { return len(name) <= maxRunName && offers.Printable(name) }
 
 func readTask(c *cli.Context, name string, r offers.Resources) (offers.Task, error) {
 	t := offers.Task{Name: name, Resources: r, Command: &offers.Command{Argv: c.Args().Slice(), User: c.String("user")}}
