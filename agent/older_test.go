@@ -63,6 +63,7 @@ func TestCopiedFolder(t *testing.T) {
 			await(t, filepath.Join(logs, "t0"))
 			path := filepath.Join(dir, "checkpoint.db")
 			old := copyOf(t, path)
+			l.status("t0") // acknowledged, so that the copy lacks something
 			for n := range count {
 				await(t, filepath.Join(logs, fmt.Sprintf("t%d", n)))
 			}
