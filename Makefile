@@ -120,6 +120,12 @@ chaos: build ## break a real cluster for CHAOS_TIME (5m) in the order of SEED
 sim: ## simulate clusters under faults for SIM_TIME (1m), or SEEDS of them, from the seed SEED
 	SIM_TIME=$(or $(SIM_TIME),1m) SEED=$(SEED) $(GO) test -count 1 -timeout 0 -run '^TestForATime$$' -v ./cli/sim/faults
 
+CHECKS ?= 2000
+
+.PHONY: random
+random: shim ## run the tests of random scenes in CHECKS (2000) new ones each (minutes)
+	RAPID_CHECKS=$(CHECKS) $(GO) test -count 1 -timeout 0 $$(grep -rl --include='*_test.go' pgregory.net/rapid . | xargs -n 1 dirname | sort -u)
+
 .PHONY: planted
 planted: shim ## plant bugs one by one and see that tests catch them (BUG=name,... PROMISE=number)
 	$(GO) run ./cli/planted $(if $(BUG),-bug $(BUG)) $(if $(PROMISE),-promise $(PROMISE))
