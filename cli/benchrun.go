@@ -108,6 +108,7 @@ func benchRun(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	collectLess()
 	var runs []benchResult
 	for range b.repeats {
 		r, err := b.run(c.Context)

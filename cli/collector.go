@@ -37,7 +37,7 @@ func collectLess() {
 	if memory, err := inventory.Memory(); err == nil {
 		least = uint64(min(memory/scarce, leastRoom))
 	}
-	debug.SetGCPercent(percentFor(0, least))
+	debug.SetGCPercent(percentFor(heapInUse(), least))
 	afterEachCollection(func(inUse uint64) { debug.SetGCPercent(percentFor(inUse, least)) })
 }
 
@@ -51,14 +51,19 @@ func percentFor(inUse, least uint64) int {
 // afterEachCollection calls do with what was in use after each collection, from
 // the runtime's goroutine for cleanups.
 func afterEachCollection(do func(inUse uint64)) {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	var arm func()
 	arm = func() {
 		runtime.AddCleanup(new([64]byte), func(struct{}) { // unreachable at once, so it goes with the next collection
-			metrics.Read(sample)
-			do(sample[0].Value.Uint64())
+			do(heapInUse())
 			arm()
 		}, struct{}{})
 	}
 	arm()
+}
+
+// heapInUse returns what was in use after the last collection, in bytes.
+func heapInUse() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
