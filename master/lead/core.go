@@ -246,7 +246,7 @@ func (c *Core) Finish() Turn {
 }
 
 // gathered is how many things of a turn room is kept for in the next ones.
-const gathered = 4096
+const gathered = 16384
 
 // taken empties a list that was gathered in a turn and returns what was in it, in
 // as much memory as that takes: events stay for long, and half of a list that has
