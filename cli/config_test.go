@@ -112,6 +112,7 @@ func TestFileRefused(t *testing.T) {
 		{"unknown key", "name: m\nfoo: 1\n", `line 2: unknown key foo`},
 		{"meant another", "\n\noffer_timout: 5s\n", `line 3: unknown key offer_timout; did you mean offer_timeout?`},
 		{"unknown in a section", "tls:\n  cert: a\n  chain: b\n", `line 3: unknown key tls.chain; there are tls.cert, tls.key, tls.ca`},
+		{"in no section", "auth:\n  token: t\n", `line 2: unknown key auth.token; token belongs to no section`},
 		{"balance", "balance: {wait: 5s}\n", `line 1: unknown key balance.wait; there are balance.threshold, balance.weights, balance.from, balance.patience`},
 		{"threshold", "balance: {threshold: 50}\n", `line 1: balance.threshold: threshold is 50; 0 to 1`},
 		{"weights", "balance:\n  weights: {cpus: heavy}\n", `line 2: balance.weights: cpus: "heavy" is not a number`},

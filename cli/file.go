@@ -103,6 +103,9 @@ func readKey(s *settings, opts []option, name string, e *ast.MappingValueNode) e
 		known = append(known, opts[i].name)
 	}
 	if section := name[:strings.LastIndex(name, ".")+1]; section != "" {
+		if own := strings.TrimPrefix(name, section); slices.Contains(known, own) {
+			return at(e.Key, fmt.Errorf("unknown key %s; %s belongs to no section", name, own))
+		}
 		known = slices.DeleteFunc(known, func(other string) bool { return !strings.HasPrefix(other, section) })
 		return at(e.Key, fmt.Errorf("unknown key %s; there are %s", name, strings.Join(known, ", ")))
 	}
