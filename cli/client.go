@@ -43,7 +43,12 @@ func newClient(c *cli.Context) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openClient(masters, d), nil
+	cl := openClient(masters, d)
+	cl.Late = func() {
+		cl.Late = nil // once for all that the command asks
+		_, _ = fmt.Fprintln(c.App.ErrWriter, "ringmaster: there is no answer yet; waiting")
+	}
+	return cl, nil
 }
 
 func openClient(masters []string, d *door.Door) *client { return &client{api.NewClient(masters, d)} }

@@ -87,6 +87,7 @@ func execute(c *cli.Context, cl *client, path string, argv []string) error {
 
 // open connects to an agent by the master that leads.
 func (cl *client) open(ctx context.Context, path string) (*wire.Conn, error) {
+	defer cl.Waits()()
 	at := strings.Replace(cl.Scheme(), "http", "ws", 1) + "://" + cmp.Or(cl.Heard(), cl.Masters()[0]) + path
 	for range 5 {
 		link, err := wire.Dial(ctx, at, wire.ExecProtocol, cl.Door().Header(), cl.Door().ClientTLS(), wire.ExecOptions)

@@ -39,6 +39,7 @@ func topCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			cl.Late = nil // the screen says what waits
 			return top(c.Context, cl, topWant{view: view}, in, out, newPage(c).color)
 		},
 	}

@@ -30,6 +30,10 @@ const patience = 10 * time.Second
 // turn, follows to the leader, and waits a while for one to be elected. It is not
 // safe for concurrent use; see [Client.Another].
 type Client struct {
+	// Late, where it is set, is called when a request has waited for 2 s, from a
+	// goroutine of its own, which has ended before the request does.
+	Late func()
+
 	masters []string    // host:port, the one that answered last in front
 	heard   string      // host:port that answered the last request
 	sent    atomic.Bool // the request under way went out to who may do it
@@ -137,6 +141,7 @@ func ParseMasters(text string) ([]string, error) {
 // is of code undecided. It returns answers of 2xx only, of which the caller
 // closes the body; others are an [AnswerError].
 func (cl *Client) Do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	defer cl.Waits()()
 	single := once(method, path)
 	deadline := time.Now().Add(patience)
 	for {
@@ -149,6 +154,26 @@ func (cl *Client) Do(ctx context.Context, method, path string, body []byte) (*ht
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// lateAfter is when who waits may wonder.
+const lateAfter = 2 * time.Second
+
+// Waits has Late called unless over is called before; over waits for it.
+func (cl *Client) Waits() (over func()) {
+	if cl.Late == nil {
+		return func() {}
+	}
+	called := make(chan struct{})
+	t := time.AfterFunc(lateAfter, func() {
+		defer close(called)
+		cl.Late()
+	})
+	return func() {
+		if !t.Stop() {
+			<-called
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (h hosts) client(t *testing.T, masters ...string) *Client {
 
 // TestStoppedMasterHoldsNoCommandUp: a command finds the leader although the
 // first master is stopped, or the one that the others still take for the
-// leader.
+// leader. It tells when that takes long.
 func TestStoppedMasterHoldsNoCommandUp(t *testing.T) {
 	leads := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("done")) })
 	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,13 +95,16 @@ func TestStoppedMasterHoldsNoCommandUp(t *testing.T) {
 				cl := c.network.client(t, "a:1", "b:1", "c:1")
 				defer cl.Close()
 				for _, most := range []time.Duration{c.want, c.want} {
-					began := time.Now()
+					began, late := time.Now(), 0
+					cl.Late = func() { late++ }
 					text, err := cl.Send(t.Context(), http.MethodPost, "/v1/order", []byte("{}"))
 					if err != nil || string(text) != "done" {
 						t.Fatalf("%q, %v", text, err)
 					}
 					if took := time.Since(began); took > most {
 						t.Errorf("it took %v, want at most %v", took, most)
+					} else if took < lateAfter && late != 0 || took > lateAfter && late != 1 {
+						t.Errorf("it took %v, and was told to be late %d times", took, late)
 					}
 				}
 			})

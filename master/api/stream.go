@@ -64,8 +64,10 @@ var errSilent = errors.New("the master that sends it does not answer any more")
 // it lives. done ends and waits for that; it closes the body. Each master is asked
 // once: [Insist] goes on.
 func (cl *Client) Stream(ctx context.Context, path string) (resp *http.Response, done func(), err error) {
+	over := cl.Waits()
 	ctx, cancel := context.WithCancelCause(ctx)
 	resp, err = cl.round(ctx, http.MethodGet, path, nil, false)
+	over()
 	if err != nil {
 		cancel(nil)
 		return nil, nil, err
