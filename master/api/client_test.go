@@ -112,6 +112,26 @@ func TestStoppedMasterHoldsNoCommandUp(t *testing.T) {
 	}
 }
 
+// TestLateStreams are told of once, while their answer has not begun.
+func TestLateStreams(t *testing.T) {
+	for wait, want := range map[time.Duration]int{lateAfter / 2: 0, 2 * lateAfter: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			cl := hosts{"a:1": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(wait) })}.client(t, "a:1")
+			defer cl.Close()
+			late := 0
+			cl.Late = func() { late++ }
+			_, done, err := cl.Stream(t.Context(), "/v1/events")
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * lateAfter) // nothing is late any more
+			if done(); late != want {
+				t.Errorf("a stream that began after %v was late %d times, want %d", wait, late, want)
+			}
+		})
+	}
+}
+
 // TestAllReadsEveryPage: a list is read to its end, filtered as was asked, and no
 // further than somebody wants.
 func TestAllReadsEveryPage(t *testing.T) {
