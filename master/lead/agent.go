@@ -232,7 +232,7 @@ func (s *Agent) admitted(c *Core, a *state.Agent, request string) {
 			continue
 		}
 		if !has {
-			s.sendLaunch(c, t)
+			s.sendLaunch(c, t, 0)
 		} else {
 			c.returned(t, listed)
 		}

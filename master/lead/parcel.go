@@ -46,13 +46,17 @@ func (p *parcel) acknowledge(ref wire.StatusRef) {
 	}
 }
 
-func (p *parcel) launch(term uint64, t *state.Task) {
+// launch adds a launch, of an accept of which more are about to follow.
+func (p *parcel) launch(term uint64, t *state.Task, more int) {
 	task := t.Spec()
 	weight := launchWeight(t, &task)
 	if len(p.launched) == parcelLaunched || len(p.launched) > 0 && p.weight+weight > parcelWeight {
 		p.flush()
 	}
 	p.term, p.weight = term, p.weight+weight
+	if p.launched == nil { // a list that grows leaves more garbage than it holds
+		p.launched = make([]wire.LaunchTask, 0, min(1+more, parcelLaunched, 1+parcelWeight/max(1, weight)))
+	}
 	p.launched = append(p.launched, wire.LaunchTask{
 		Framework: t.Framework, LaunchID: t.LaunchID, User: t.User, Task: task, Holding: *t.Holding, Policy: t.Policy,
 	})

@@ -35,7 +35,9 @@ func (p *post) Send(m wire.Message, _ string) {
 func TestParcel(t *testing.T) {
 	box := &post{}
 	p := &parcel{peer: box}
-	launch := func(id offers.TaskID) { p.launch(7, state.NewTask(&state.TaskRecord{Spec: offers.Task{ID: id}}, nil)) }
+	launch := func(id offers.TaskID) {
+		p.launch(7, state.NewTask(&state.TaskRecord{Spec: offers.Task{ID: id}}, nil), 0)
+	}
 	p.acknowledge(wire.StatusRef{UpdateID: "u1"})
 	launch("a")
 	p.acknowledge(wire.StatusRef{UpdateID: "u2"})
@@ -66,7 +68,7 @@ func TestParcelsAreBounded(t *testing.T) {
 		p := &parcel{peer: box}
 		for i := range 1000 {
 			task.ID = offers.TaskID(fmt.Sprint("t", i))
-			p.launch(1, state.NewTask(&state.TaskRecord{Spec: task}, nil))
+			p.launch(1, state.NewTask(&state.TaskRecord{Spec: task}, nil), 999-i)
 			p.acknowledge(wire.StatusRef{UpdateID: "u"})
 		}
 		p.flush()

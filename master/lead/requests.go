@@ -218,7 +218,7 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 	var durable []offers.TaskID
 	waiting := len(acc.Launches)
 	for i := range acc.Launches {
-		launch := &state.Launch{Task: acc.Launches[i]}
+		launch := &acc.Launches[i]
 		t := &launch.Task
 		t.User, t.LaunchID = s.user, c.nameLaunch()
 		way := c.trace(t, acc.MadeFor(i))
@@ -233,7 +233,7 @@ func (s *Framework) launch(c *Core, acc match.Acceptance, request string) {
 				refuse(s.peer, r.Err, request)
 			} else {
 				durable = append(durable, t.Spec.ID)
-				c.sendLaunch(r.Value.(*state.Task))
+				c.sendLaunch(r.Value.(*state.Task), waiting)
 			}
 			if waiting == 0 && len(durable) > 0 {
 				s.peer.Send(&wire.Accepted{OfferIDs: acc.Offers, TaskIDs: durable}, request)

@@ -115,7 +115,7 @@ func (s *Agent) mistaken(c *Core, t *state.Task) {
 	case t.Restored || t.Doubtful:
 		c.lost(t)
 	default:
-		s.sendLaunch(c, t)
+		s.sendLaunch(c, t, 0)
 		c.orderKill(t.Ref())
 	}
 }
@@ -249,18 +249,18 @@ func (c *Core) orderKill(ref offers.TaskRef) {
 }
 
 // sendLaunch passes a durable launch to its agent, if that is there; otherwise
-// the agent gets it when it registers.
-func (c *Core) sendLaunch(t *state.Task) {
+// the agent gets it when it registers. Of the same accept more are about to follow.
+func (c *Core) sendLaunch(t *state.Task, more int) {
 	if s := c.agents[t.Agent]; s != nil {
-		s.sendLaunch(c, t)
+		s.sendLaunch(c, t, more)
 	}
 }
 
-func (s *Agent) sendLaunch(c *Core, t *state.Task) {
+func (s *Agent) sendLaunch(c *Core, t *state.Task, more int) {
 	if len(t.Holding.Devices) > 0 {
 		s.sent = append(s.sent, t.Ref())
 	}
-	c.gather(s.peer).launch(c.config.Master.Term, t)
+	c.gather(s.peer).launch(c.config.Master.Term, t, more)
 }
 
 // currentStatus is what is known of a task now, as an answer to reconcile.

@@ -17,10 +17,10 @@ type Draft struct {
 
 // Acceptance is what an accept came to.
 type Acceptance struct {
-	Offers   []offers.OfferID   // that it used up
-	Errors   []*offers.Error    // to be sent, each once
-	Updates  []offers.Status    // dropped and rejected tasks
-	Launches []state.TaskRecord // room is held for them; to be made durable, and only to be read
+	Offers   []offers.OfferID // that it used up
+	Errors   []*offers.Error  // to be sent, each once
+	Updates  []offers.Status  // dropped and rejected tasks
+	Launches []state.Launch   // room is held for them; to be made durable
 
 	ended []*offers.Offer
 	from  []*demand   // of each of them, that they used units of; nil: none
@@ -64,7 +64,7 @@ func (m *Matcher) Accept(id offers.FrameworkID, ids []offers.OfferID, drafts []D
 	if !takesAll(ended, drafts) {
 		room = insideOffers(a, ended)
 	}
-	out.Launches = make([]state.TaskRecord, 0, len(drafts))
+	out.Launches = make([]state.Launch, 0, len(drafts))
 	var seen map[offers.TaskID]bool // of several
 	if len(drafts) > 1 {
 		seen = make(map[offers.TaskID]bool, len(drafts))
@@ -177,8 +177,8 @@ func (m *Matcher) launch(out *Acceptance, room *offers.Room, a *agent, o *offers
 	if f := m.frameworks[o.Framework]; f != nil {
 		role = f.role
 	}
-	out.Launches = append(out.Launches, state.TaskRecord{Framework: o.Framework, Agent: a.id, Role: role, Demand: o.Demand, Policy: policy, Spec: *t, Holding: h, Created: now.UTC()})
-	out.last = state.NewTask(&out.Launches[len(out.Launches)-1], out.last)
+	out.Launches = append(out.Launches, state.Launch{Task: state.TaskRecord{Framework: o.Framework, Agent: a.id, Role: role, Demand: o.Demand, Policy: policy, Spec: *t, Holding: h, Created: now.UTC()}})
+	out.last = state.NewTask(&out.Launches[len(out.Launches)-1].Task, out.last)
 	m.placeTask(a, out.last, func(h offers.Holding) {
 		if err := a.room.Take(h); err != nil {
 			panic("match: an offer held room that is not there: " + err.Error())

@@ -29,7 +29,7 @@ func TestAcceptOfAll(t *testing.T) {
 		a := b.agents[o.Agent]
 		want, short := offers.Inside(a.room.Total(), o.Held).Plan(o.Unit, a.policies(""))
 		out := b.launch(o, map[string]string{"t": ask})
-		if short != "" || len(out.Launches) != 1 || !reflect.DeepEqual(out.Launches[0].Holding, want) {
+		if short != "" || len(out.Launches) != 1 || !reflect.DeepEqual(out.Launches[0].Task.Holding, want) {
 			t.Errorf("%s: launched %+v, want the holding %+v", ask, out.Launches, want)
 		}
 		if err := b.check(); err != nil {

@@ -122,7 +122,7 @@ func TestBalanceIsPatientSoLong(t *testing.T) {
 	if got := b.placed(); got != "[skewed]" {
 		t.Fatalf("after a minute placed %s, want the one that was passed over", got)
 	}
-	b.Ended(fill.Launches[0].Ref())
+	b.Ended(fill.Launches[0].Task.Ref())
 	if got := b.placed(); got != "[level]" {
 		t.Fatalf("placed %s of what is left", got)
 	}

@@ -76,7 +76,7 @@ func TestNeutralValues(t *testing.T) {
 	b.agent("a", `{"cpus":1}`)
 	f := b.framework("f", "default")
 	b.demand(f, `{"id":"fill","count":1,"resources":{"cpus":1}}`)
-	fill := b.launch(b.offered()[0], map[string]string{"fill": `{"cpus":1}`}).Launches[0].Ref()
+	fill := b.launch(b.offered()[0], map[string]string{"fill": `{"cpus":1}`}).Launches[0].Task.Ref()
 	for _, text := range []string{`"id":"none"`, `"id":"urgent","runtime":10,"deadline":12`, `"id":"easy","runtime":10,"deadline":1200`, `"id":"no runtime","deadline":8`, `"id":"missed","runtime":10,"deadline":9`} {
 		b.demand(f, `{`+text+`,"count":1,"resources":{"cpus":1}}`)
 	}
@@ -86,7 +86,7 @@ func TestNeutralValues(t *testing.T) {
 		b.Ended(fill)
 		o := b.offered()[0]
 		order += string(o.Demand) + ", "
-		fill = b.launch(o, map[string]string{"t" + fmt.Sprint(len(order)): `{"cpus":1}`}).Launches[0].Ref()
+		fill = b.launch(o, map[string]string{"t" + fmt.Sprint(len(order)): `{"cpus":1}`}).Launches[0].Task.Ref()
 	}
 	// What has a runtime of 10 on the mean has less time than that in 8 s: it may
 	// still make it, for all that is known.
@@ -147,7 +147,7 @@ func TestWhoWaitsIsMatchedAtOnce(t *testing.T) {
 	b.agent("a", `{"cpus":4}`)
 	f := b.framework("f", "default")
 	b.demand(f, `{"id":"fill","count":1,"placement":"rings","resources":{"cpus":4}}`)
-	fill := b.launch(b.offered()[0], map[string]string{"fill": `{"cpus":4}`}).Launches[0].Ref()
+	fill := b.launch(b.offered()[0], map[string]string{"fill": `{"cpus":4}`}).Launches[0].Task.Ref()
 	b.demand(f, `{"id":"waits","count":1,"runtime":60,"deadline":600,"resources":{"cpus":4}}`)
 	b.offered()
 	b.now = b.now.Add(time.Minute)
@@ -267,7 +267,7 @@ func TestNothingWaitsBesideRoom(t *testing.T) {
 			for _, o := range b.offered() {
 				task := offers.Task{ID: offers.TaskID(o.ID), Resources: o.Unit}
 				for _, l := range b.Accept(o.Framework, []offers.OfferID{o.ID}, []Draft{{Task: task}}, 0, func(offers.TaskID) bool { return false }, b.now).Launches {
-					running = append(running, l.Ref())
+					running = append(running, l.Task.Ref())
 				}
 			}
 			b.offered() // what an accept of fewer tasks than units gave back

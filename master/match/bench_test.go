@@ -44,7 +44,7 @@ func benchmarkUnit(b *testing.B, agents, frameworks int) {
 		for _, o := range s.Ready(s.now).Offers {
 			task := offers.Task{ID: offers.TaskID(fmt.Sprint("t", i)), Resources: r}
 			acc := s.Accept(o.Framework, []offers.OfferID{o.ID}, []Draft{{Task: task}}, 0, free, s.now)
-			running = append(running, acc.Launches[0].Ref())
+			running = append(running, acc.Launches[0].Task.Ref())
 		}
 		if len(running) > agents {
 			s.Ended(running[0])

@@ -296,7 +296,7 @@ func TestDemandsThatComeBackClaim(t *testing.T) {
 	b.offered() // it waits, and those that are met are forgotten
 	b.demand(probe, `{"id":"later","resources":{"cpus":32},"count":0}`)
 	for i := range accepts {
-		b.LaunchFailed(&accepts[i].Launches[0])
+		b.LaunchFailed(&accepts[i].Launches[0].Task)
 	}
 	b.demand(hoarder, `{"id":"most","resources":{"cpus":32},"count":1}`)
 	b.offered()

@@ -112,7 +112,7 @@ func (mix *deadlineMix) meets(tb testing.TB, config Config, jobs []job) float64 
 		for _, o := range b.Ready(epoch.Add(now)).Offers {
 			j := byID[o.Demand]
 			task := offers.Task{ID: offers.TaskID(o.Demand), Resources: o.Unit}
-			launch := b.Accept(f, []offers.OfferID{o.ID}, []Draft{{Task: task}}, 0, func(offers.TaskID) bool { return false }, epoch.Add(now)).Launches[0]
+			launch := b.Accept(f, []offers.OfferID{o.ID}, []Draft{{Task: task}}, 0, func(offers.TaskID) bool { return false }, epoch.Add(now)).Launches[0].Task
 			heap.Push(&ends, happening{now + j.runs, launch.Ref()})
 			if now+j.runs <= j.arrives+j.deadline {
 				met++

@@ -184,7 +184,7 @@ func (l *load) turn(n int) int {
 		l.book.Issue(o)
 		task := offers.Task{ID: offers.TaskID(o.ID), Resources: o.Unit}
 		acc := l.Accept(l.id, []offers.OfferID{o.ID}, []Draft{{Task: task}}, 0, func(offers.TaskID) bool { return false }, l.now)
-		l.running = append(l.running, acc.Launches[0].Ref())
+		l.running = append(l.running, acc.Launches[0].Task.Ref())
 	}
 	return made
 }

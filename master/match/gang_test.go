@@ -93,7 +93,7 @@ func (b *bench) launchAll(list []*offers.Offer, unit string) (running []offers.T
 			tasks[fmt.Sprint(o.ID, ".", n)] = unit
 		}
 		for _, l := range b.launch(o, tasks).Launches {
-			running = append(running, l.Ref())
+			running = append(running, l.Task.Ref())
 		}
 	}
 	return running

@@ -150,7 +150,7 @@ func (w *twins) answer(t *rapid.T) {
 		for i := range a.Launches {
 			b.Decided(&a, i, true)
 			if b == w.both[0] {
-				w.running = append(w.running, a.Launches[i].Ref())
+				w.running = append(w.running, a.Launches[i].Task.Ref())
 			}
 		}
 	})

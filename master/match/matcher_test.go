@@ -486,7 +486,7 @@ func TestDevicesInOffersAndTasks(t *testing.T) {
 		t.Fatalf("a whole device was offered on %s while both are sliced", got)
 	}
 	a := b.launch(list[0], map[string]string{"t": `{"cpus":1,"devices":{"gpu":{"memory":10}}}`, "w": `{"devices":{"gpu":{"count":1}}}`})
-	if len(a.Launches) != 1 || a.Launches[0].Spec.ID != "t" || len(a.Launches[0].Holding.Devices.Of("gpu")) != 1 {
+	if len(a.Launches) != 1 || a.Launches[0].Task.Spec.ID != "t" || len(a.Launches[0].Task.Holding.Devices.Of("gpu")) != 1 {
 		t.Fatalf("got %+v, want t launched on one device and w rejected", a)
 	}
 }
@@ -504,7 +504,7 @@ func TestReleaseOfRoomServesWhoWaits(t *testing.T) {
 	if v := b.View(); v.Pending["cpus"] != 1 {
 		t.Fatalf("pending is %v, want one for cpus", v.Pending)
 	}
-	b.Ended(a.Launches[0].Ref())
+	b.Ended(a.Launches[0].Task.Ref())
 	if got := b.places(); got != "[a1]" {
 		t.Fatalf("offered %s once the task ended, want [a1]", got)
 	}

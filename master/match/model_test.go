@@ -245,15 +245,15 @@ func (m *market) accept(t *rapid.T) {
 func (m *market) launched(t *rapid.T, acc Acceptance, agent offers.AgentID, held []offers.Holding) {
 	var used []offers.Holding
 	for _, l := range acc.Launches {
-		if l.Agent != agent {
-			t.Fatalf("%s is launched on %s out of an offer of %s", l.Ref(), l.Agent, agent)
+		if l.Task.Agent != agent {
+			t.Fatalf("%s is launched on %s out of an offer of %s", l.Task.Ref(), l.Task.Agent, agent)
 		}
-		if _, twice := m.tasks[l.Ref()]; twice {
-			t.Fatalf("%s is launched twice", l.Ref())
+		if _, twice := m.tasks[l.Task.Ref()]; twice {
+			t.Fatalf("%s is launched twice", l.Task.Ref())
 		}
-		used = append(used, l.Holding)
-		m.tasks[l.Ref()] = placed{agent, l.Demand, l.Holding}
-		m.apply(state.Command{Launch: &state.Launch{Task: l}})
+		used = append(used, l.Task.Holding)
+		m.tasks[l.Task.Ref()] = placed{agent, l.Task.Demand, l.Task.Holding}
+		m.apply(state.Command{Launch: &l})
 	}
 	was, now := sum(held...), sum(used...)
 	for kind, n := range now {

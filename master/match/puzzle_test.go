@@ -142,7 +142,7 @@ func TestWhatHappensWhileAPuzzleIsAway(t *testing.T) {
 				for _, o := range b.book.OfFramework(id) {
 					task := offers.Task{ID: offers.TaskID(o.ID), Resources: o.Unit}
 					for _, l := range b.Accept(id, []offers.OfferID{o.ID}, []Draft{{Task: task}}, 0, func(offers.TaskID) bool { return false }, b.now).Launches {
-						running = append(running, l.Ref())
+						running = append(running, l.Task.Ref())
 					}
 				}
 			}

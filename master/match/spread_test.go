@@ -80,10 +80,10 @@ func TestNextLeaderKeepsLimits(t *testing.T) {
 	b.demand(f, wish)
 	for i, o := range b.offered() {
 		for _, l := range b.launch(o, map[string]string{fmt.Sprint("t", i): `{"cpus":1}`}).Launches {
-			if l.Demand != "d" {
-				t.Fatalf("%s is launched for %q", l.Ref(), l.Demand)
+			if l.Task.Demand != "d" {
+				t.Fatalf("%s is launched for %q", l.Task.Ref(), l.Task.Demand)
 			}
-			b.apply(state.Command{Launch: &state.Launch{Task: l}})
+			b.apply(state.Command{Launch: &l})
 		}
 	}
 	b.Matcher = New(Config{OfferTimeout: time.Minute}, b.state, 2)

@@ -22,7 +22,7 @@ func TestEndOfALostFrameworksTaskWakesWhomTheGuaranteeStopped(t *testing.T) {
 	if got := b.places(); got != "[]" {
 		t.Fatalf("offered %s of what is held back for prod", got)
 	}
-	b.Ended(a.Launches[0].Ref())
+	b.Ended(a.Launches[0].Task.Ref())
 	if got := b.places(); got != "[a1]" {
 		t.Errorf("offered %s once the task had ended, want [a1]", got)
 	}

@@ -154,9 +154,9 @@ func (b *bed) accept(o *offers.Offer, now time.Time) started {
 		panic(fmt.Sprintf("replay: an offer made for a task does not take it: %+v %+v", a.Errors, a.Updates))
 	}
 	l := &a.Launches[0]
-	b.refs[job] = l.Ref()
-	s := started{job, spot{node: b.nodes[l.Agent]}}
-	for _, g := range l.Holding.Devices.Of(class) {
+	b.refs[job] = l.Task.Ref()
+	s := started{job, spot{node: b.nodes[l.Task.Agent]}}
+	for _, g := range l.Task.Holding.Devices.Of(class) {
 		s.spot.devices = append(s.spot.devices, g.Index)
 	}
 	return s
