@@ -118,7 +118,8 @@ func New(c Config, m Meta) *Machine {
 func (m *Machine) Ready() Ready {
 	r := m.ready
 	m.ready = Ready{}
-	r.Changed = slices.SortedFunc(maps.Keys(m.dirty), compareRefs)
+	r.Changed = slices.AppendSeq(make([]offers.TaskRef, 0, len(m.dirty)), maps.Keys(m.dirty))
+	slices.SortFunc(r.Changed, compareRefs)
 	clear(m.dirty)
 	return r
 }
