@@ -10,8 +10,10 @@ import (
 )
 
 // What may be allocated until the garbage collector runs again, by what was in
-// use when it ran last: twice that, but no less than leastRoom and no more than
-// mostRoom, save where that is less than half of what is in use. A collection
+// use when it ran last: twice that, but no less than leastRoom, and no more than
+// mostRoom or, where that is more, what makes wholeHeap of both; half of what is
+// in use in any case. The more is in use, the longer a collection lasts, so the
+// seldomer it should come, as long as there is memory for it. A collection
 // takes a core that the loop, Raft and the connections want, for a tenth of a
 // second and more where the machine is busy; what a launch waits for most is that.
 // A heap that grows from nothing would otherwise be collected every few hundred
@@ -19,6 +21,7 @@ import (
 const (
 	leastRoom = 384 << 20
 	mostRoom  = 512 << 20
+	wholeHeap = 1 << 30
 	// scarce is the part of the memory there is that leastRoom may take.
 	scarce = 16
 	// leastHeap is what the runtime takes for in use where less is: its least heap
@@ -44,7 +47,11 @@ func collectLess() {
 // percentFor returns how much may be allocated, as GOGC has it.
 func percentFor(inUse, least uint64) int {
 	inUse = max(inUse, leastHeap)
-	room := max(min(max(2*inUse, least), mostRoom), inUse/2)
+	most := uint64(mostRoom)
+	if inUse < wholeHeap-mostRoom {
+		most = wholeHeap - inUse
+	}
+	room := max(min(max(2*inUse, least), most), inUse/2)
 	return int(100 * room / inUse)
 }
 
