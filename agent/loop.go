@@ -96,7 +96,7 @@ func (a *Agent) act() error {
 			a.config.Tracer.Record(s)
 		}
 		for _, l := range r.Start {
-			a.start(l, shims[l.Ref()])
+			a.start(*l, shims[l.Ref()])
 		}
 		for _, ref := range r.Cancel {
 			if cancel := a.preparing[ref]; cancel != nil {
@@ -111,7 +111,7 @@ func (a *Agent) act() error {
 		}
 		a.signal(r.Signals)
 		for _, l := range r.Checks {
-			a.check(l)
+			a.check(*l)
 		}
 		if r.Register {
 			a.register()
@@ -146,11 +146,11 @@ func (a *Agent) commit(r *tasks.Ready) error {
 		a.mu.Unlock()
 	}
 	for _, l := range r.Launched {
-		a.limitDisk(l)
+		a.limitDisk(*l)
 	}
 	for ref, p := range change.Progress {
 		over := p.State.Terminal()
-		if lived := a.follow(ref, over); over && (lived || slices.ContainsFunc(r.Launched, func(l tasks.Launch) bool { return l.Ref() == ref })) {
+		if lived := a.follow(ref, over); over && (lived || slices.ContainsFunc(r.Launched, func(l *tasks.Launch) bool { return l.Ref() == ref })) {
 			a.meters.ended.WithLabelValues(string(p.State)).Inc()
 		}
 	}

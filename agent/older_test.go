@@ -247,7 +247,7 @@ func writeIntent(t *testing.T, c agent.Config, id offers.TaskID, script string) 
 	}
 	l := tasks.Launch{LaunchTask: wire.LaunchTask{Framework: "f1", Task: shell(id, script)}, Accepted: time.Now()}
 	err = s.Commit(checkpoint.Change{
-		Meta: &tasks.Meta{Agent: "a1", Term: 1}, Launched: []tasks.Launch{l},
+		Meta: &tasks.Meta{Agent: "a1", Term: 1}, Launched: []*tasks.Launch{&l},
 		Progress: map[offers.TaskRef]tasks.Progress{l.Ref(): {State: offers.Starting}},
 	})
 	if err := errors.Join(err, s.Close()); err != nil {

@@ -17,7 +17,7 @@ func launches(t *testing.T, p checkpoint.Place, n int) (copies [][]byte) {
 	s, _ := open(t, p)
 	for i := range n {
 		k := example(100 + i)
-		commit(t, s, checkpoint.Change{Launched: []tasks.Launch{k.Launch}, Progress: map[offers.TaskRef]tasks.Progress{k.Launch.Ref(): k.Progress}})
+		commit(t, s, checkpoint.Change{Launched: []*tasks.Launch{&k.Launch}, Progress: map[offers.TaskRef]tasks.Progress{k.Launch.Ref(): k.Progress}})
 		raw, err := os.ReadFile(p.Path)
 		if err != nil {
 			t.Fatal(err)

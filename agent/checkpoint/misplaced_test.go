@@ -127,7 +127,8 @@ func TestMissingTaskIsNoticed(t *testing.T) {
 func TestFailedCommitIsSaid(t *testing.T) {
 	s, _ := open(t, place(t.TempDir()))
 	shut(t, s)
-	if err := s.Commit(checkpoint.Change{Launched: []tasks.Launch{example(1).Launch}}); err == nil {
+	one := example(1)
+	if err := s.Commit(checkpoint.Change{Launched: []*tasks.Launch{&one.Launch}}); err == nil {
 		t.Error("a store that is closed has committed")
 	}
 }

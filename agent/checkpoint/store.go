@@ -38,7 +38,7 @@ type Store struct {
 // Change is what one commit writes: all of it or nothing.
 type Change struct {
 	Meta     *tasks.Meta
-	Launched []tasks.Launch
+	Launched []*tasks.Launch
 	Progress map[offers.TaskRef]tasks.Progress
 	Removed  []offers.TaskRef
 }
@@ -126,8 +126,9 @@ func rewrite(path string, last metaRecord, c Content) (metaRecord, error) {
 		return last, err
 	}
 	change := Change{Progress: make(map[offers.TaskRef]tasks.Progress, len(c.Known))}
-	for _, k := range c.Known {
-		change.Launched = append(change.Launched, k.Launch)
+	for i := range c.Known {
+		k := &c.Known[i]
+		change.Launched = append(change.Launched, &k.Launch)
 		change.Progress[k.Launch.Ref()] = k.Progress
 	}
 	err = s.Commit(change)
@@ -182,7 +183,7 @@ func (c Change) put(buckets map[string]*bbolt.Bucket, meta *metaRecord) error {
 		if buckets[launchBucket].Get(key) == nil {
 			meta.Tasks++
 		}
-		value, err := encodeLaunch(l)
+		value, err := encodeLaunch(*l)
 		if err := put(launchBucket, key, value, err); err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func fill(t *testing.T, p checkpoint.Place, n int) map[offers.TaskRef]tasks.Know
 	for i := range n {
 		k := example(i)
 		known[k.Launch.Ref()] = k
-		change.Launched = append(change.Launched, k.Launch)
+		change.Launched = append(change.Launched, &k.Launch)
 		change.Progress[k.Launch.Ref()] = k.Progress
 	}
 	commit(t, s, change)

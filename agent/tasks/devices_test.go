@@ -90,7 +90,7 @@ func TestUnwellOverARestart(t *testing.T) {
 func m1launch(t *testing.T) Launch {
 	m := fresh(t)
 	onGPU(t, m, "t", 0)
-	return m.Ready().Launched[0]
+	return *m.Ready().Launched[0]
 }
 
 // TestDeviceReportsDoNotPileUp: however often a device comes and goes while

@@ -55,7 +55,7 @@ func (m *Machine) checks(t *task, now time.Time) {
 	}
 	t.check = time.Time{}
 	if !t.leaving() {
-		m.ready.Checks = append(m.ready.Checks, t.Launch)
+		m.ready.Checks = append(m.ready.Checks, &t.Launch)
 	}
 }
 

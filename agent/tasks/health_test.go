@@ -40,7 +40,7 @@ func TestHealthOverARestart(t *testing.T) {
 	var known []Known
 	for _, l := range m.Ready().Launched {
 		p, _ := m.Progress(l.Ref())
-		known = append(known, Known{l, p})
+		known = append(known, Known{*l, p})
 	}
 	m = New(Config{Total: total()}, Meta{Agent: "a1", Term: 5})
 	m.Restore(known, at(10))

@@ -179,7 +179,7 @@ func (m *Machine) end(t *task, grace time.Duration, reason string, now time.Time
 	}
 	t.Kill = &KillOrder{Grace: grace, Reason: reason, Since: now}
 	m.dirty[ref] = true
-	if at := slices.IndexFunc(m.ready.Start, func(l Launch) bool { return l.Ref() == ref }); at >= 0 {
+	if at := slices.IndexFunc(m.ready.Start, func(l *Launch) bool { return l.Ref() == ref }); at >= 0 {
 		m.ready.Start = slices.Delete(m.ready.Start, at, at+1)
 		m.begin(t, now)
 		return

@@ -73,18 +73,18 @@ type Machine struct {
 // anything of the second happens.
 type Ready struct {
 	Meta     *Meta
-	Launched []Launch
+	Launched []*Launch
 	Changed  []offers.TaskRef // see Machine.Progress
 	Removed  []offers.TaskRef // nothing is kept of them; their sandboxes may go in time
 
 	Register bool // introduce the agent, see Machine.Register
 
-	Start   []Launch         // fetch its artifacts (then Staged), prepare its process and answer with Prepared or Ended
+	Start   []*Launch        // fetch its artifacts (then Staged), prepare its process and answer with Prepared or Ended
 	Cancel  []offers.TaskRef // what is being prepared, if anything is, is not needed any more; it is answered all the same
 	Release []offers.TaskRef // open the gate of its process
 	Abandon []offers.TaskRef // close it: the task never starts
 	Signals []Signal
-	Checks  []Launch // check their health and answer with Checked or Unchecked
+	Checks  []*Launch // check their health and answer with Checked or Unchecked
 	Send    []wire.TaskStatus
 	Usage   bool // what devices are used has changed
 	Spans   []offers.Span
@@ -129,8 +129,8 @@ func (m *Machine) Refuse(r Refusals) { m.config.Refusals = r }
 
 // Starting returns the tasks that the next Ready will start, unless artifacts of
 // them are fetched first: the caller may answer with Reserved.
-func (m *Machine) Starting() []Launch {
-	return slices.DeleteFunc(slices.Clone(m.ready.Start), func(l Launch) bool { return len(l.Task.Artifacts) > 0 })
+func (m *Machine) Starting() []*Launch {
+	return slices.DeleteFunc(slices.Clone(m.ready.Start), func(l *Launch) bool { return len(l.Task.Artifacts) > 0 })
 }
 
 // Meta returns the agent's place in the cluster.
@@ -227,7 +227,7 @@ func (m *Machine) enter(l wire.LaunchTask, now time.Time) *task {
 	}
 	m.tasks[t.Ref()] = t
 	m.ready.Removed = slices.DeleteFunc(m.ready.Removed, func(ref offers.TaskRef) bool { return ref == t.Ref() })
-	m.ready.Launched = append(m.ready.Launched, t.Launch)
+	m.ready.Launched = append(m.ready.Launched, &t.Launch)
 	m.dirty[t.Ref()] = true
 	return t
 }
@@ -247,7 +247,7 @@ func (m *Machine) begin(t *task, now time.Time) {
 	case t.restored && !m.confirmed:
 		t.waiting = true
 	default:
-		m.ready.Start = append(m.ready.Start, t.Launch)
+		m.ready.Start = append(m.ready.Start, &t.Launch)
 	}
 }
 
@@ -286,7 +286,7 @@ func (m *Machine) remove(t *task) {
 	delete(m.tasks, ref)
 	delete(m.dirty, ref)
 	m.ready.Removed = append(m.ready.Removed, ref)
-	m.ready.Start = slices.DeleteFunc(m.ready.Start, func(l Launch) bool { return l.Ref() == ref })
+	m.ready.Start = slices.DeleteFunc(m.ready.Start, func(l *Launch) bool { return l.Ref() == ref })
 }
 
 // fence refuses what comes from a leader of the past.

@@ -148,9 +148,6 @@ func (m *Machine) Launch(l *wire.Launch, now time.Time) error {
 		return fmt.Errorf("launch of %d tasks: %w", len(l.Tasks), err)
 	}
 	var bad []error
-	// Lists that grow one by one leave more garbage than they hold.
-	m.ready.Launched = slices.Grow(m.ready.Launched, len(l.Tasks))
-	m.ready.Start = slices.Grow(m.ready.Start, len(l.Tasks))
 	for _, one := range l.Tasks {
 		if len(one.Holding.Devices) > 0 {
 			m.handled++

@@ -91,7 +91,7 @@ func (w *world) settle(crash bool) {
 	}
 	w.older, w.told = w.older && !w.told, false
 	for _, l := range r.Launched {
-		w.disk[l.Ref()] = Known{Launch: l}
+		w.disk[l.Ref()] = Known{Launch: *l}
 	}
 	for _, ref := range r.Changed {
 		k := w.disk[ref]

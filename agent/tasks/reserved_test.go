@@ -115,7 +115,7 @@ func TestDiedWhileReserved(t *testing.T) {
 	l := m.Ready().Launched[0]
 	p, _ := m.Progress(name("t"))
 	m = New(Config{Total: total()}, m.Meta())
-	m.Restore([]Known{{Launch: l, Progress: p}}, at(2))
+	m.Restore([]Known{{Launch: *l, Progress: p}}, at(2))
 	if got := tell(m.Ready()); got != "|" {
 		t.Errorf("restored: %s", got)
 	}

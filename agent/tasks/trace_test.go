@@ -58,7 +58,7 @@ func TestTracedTasks(t *testing.T) {
 
 	p, _ := m.Progress(name("t"))
 	m = New(Config{Total: total(), Host: "h", Traced: true}, Meta{Agent: "a1", Term: 5})
-	m.Restore([]Known{{begun, p}}, at(10))
+	m.Restore([]Known{{*begun, p}}, at(10))
 	m.Adopted(name("t"), at(10))
 	want("it is adopted", "")
 	how := How{Exit: record.Exit{Code: 3}}

@@ -187,7 +187,7 @@ func (a *agent) carryOut(r *tasks.Ready) bool {
 		a.register()
 	}
 	for _, l := range r.Start {
-		a.prepare(l)
+		a.prepare(*l)
 	}
 	for _, ref := range r.Abandon {
 		a.abandon(ref)
@@ -221,7 +221,7 @@ func (a *agent) commit(r *tasks.Ready) {
 		a.disk.meta = *r.Meta
 	}
 	for _, l := range r.Launched {
-		a.disk.launches[l.Ref()] = l
+		a.disk.launches[l.Ref()] = *l
 	}
 	for _, ref := range r.Changed {
 		if p, ok := a.machine.Progress(ref); ok {
