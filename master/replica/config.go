@@ -56,7 +56,7 @@ type Config struct {
 // State returns it. Raft's own goroutine calls it and everybody waits for
 // that: it must not.
 type Watcher interface {
-	// Applied follows a batch of commands.
+	// Applied follows a batch of commands, whose memory is used again afterwards.
 	Applied(before, after *state.State, batch []state.Command, results []state.Result)
 	// Loaded follows a state that came from a snapshot of Raft: what led to
 	// it is not known here.

@@ -32,6 +32,7 @@ type fsm struct {
 	current atomic.Pointer[state.State]
 	watcher Watcher
 	logger  hclog.Logger
+	decoder state.Decoder // of the entry that is applied
 	since   atomic.Int64  // commands since the state that the last snapshot is of
 	bytes   atomic.Int64  // of the entries since then
 	saved   atomic.Int64  // bytes of that snapshot
@@ -71,7 +72,7 @@ func (f *fsm) Apply(log *raft.Log) any {
 	if body := log.Data[fenceSize:]; len(body) > 0 && body[0] == restoreMark {
 		return f.applyRestore(log.Index, log.Term, body)
 	}
-	batch, err := state.Decode(log.Data[fenceSize:])
+	batch, err := f.decoder.Decode(log.Data[fenceSize:])
 	if err != nil {
 		f.unreadable(log.Index, err)
 	}

@@ -287,11 +287,11 @@ func (w *compactWriter) bool(b bool) {
 
 var errShort = errors.New("it is cut short")
 
-// readCommands reads what appendCommands wrote, all of it.
-func readCommands(in []byte) ([]Command, error) {
-	r := compactReader{rest: in}
+// read reads what appendCommands wrote, all of it.
+func (d *Decoder) read(in []byte) ([]Command, error) {
+	r := compactReader{rest: in, room: d}
 	n := r.bounded(r.uvarint(), MaxBatch, 1)
-	batch := make([]Command, n)
+	batch := d.commands(n)
 	for i := range batch {
 		r.command(&batch[i])
 		if r.err != nil {

@@ -14,6 +14,7 @@ import (
 // was before. After an error it reads nothing more.
 type compactReader struct {
 	rest []byte
+	room *Decoder
 	last [slots]string
 	like *offers.Task // of the launch before
 	err  error
@@ -35,7 +36,7 @@ func (r *compactReader) command(c *Command) {
 			}
 		}
 	case compactLaunch:
-		c.Launch = new(Launch)
+		c.Launch = r.room.launch()
 		r.launch(&c.Launch.Task)
 	case compactEnd:
 		c.EndTask = &EndTask{Ref: r.ref()}

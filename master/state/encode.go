@@ -91,7 +91,48 @@ func Append(out []byte, batch []Command) ([]byte, error) {
 }
 
 // Decode reads one Raft entry, all of it or nothing.
-func Decode(entry []byte) ([]Command, error) {
+func Decode(entry []byte) ([]Command, error) { return new(Decoder).Decode(entry) }
+
+// Decoder reads entries one after the other. It uses its memory again, so what it
+// returned changes with the next one. Not safe for concurrent use.
+type Decoder struct {
+	batch    []Command
+	launches []Launch
+	launched int // of launches, of the batch
+}
+
+// mostKept bounds the commands for which a decoder keeps memory: half a kilobyte each.
+const mostKept = 4096
+
+// commands returns room for n commands.
+func (d *Decoder) commands(n int) []Command {
+	clear(d.batch)
+	clear(d.launches[:d.launched])
+	d.launched = 0
+	if n > mostKept {
+		return make([]Command, n)
+	}
+	if n > cap(d.batch) {
+		d.batch, d.launches = make([]Command, min(max(n, 2*cap(d.batch)), mostKept)), nil
+	}
+	d.batch = d.batch[:n]
+	return d.batch
+}
+
+// launch returns room for one more launch of the batch.
+func (d *Decoder) launch() *Launch {
+	if d.launches == nil {
+		d.launches = make([]Launch, cap(d.batch))
+	}
+	if d.launched == len(d.launches) {
+		return new(Launch)
+	}
+	d.launched++
+	return &d.launches[d.launched-1]
+}
+
+// Decode is as [Decode].
+func (d *Decoder) Decode(entry []byte) ([]Command, error) {
 	switch {
 	case len(entry) == 0:
 		return nil, fmt.Errorf("decode commands: the entry is empty")
@@ -100,7 +141,7 @@ func Decode(entry []byte) ([]Command, error) {
 	case entry[0] < oldestVersion || entry[0] > commandVersion:
 		return nil, fmt.Errorf("decode commands: the entry has version %d; this Ringmaster reads versions %d to %d, use the one that wrote it", entry[0], oldestVersion, commandVersion)
 	}
-	decode := readCommands
+	decode := d.read
 	if entry[0] < compactVersion {
 		decode = readList
 	}
