@@ -186,7 +186,7 @@ func (m *Matcher) checkClaims() error {
 			if n > 1 || d.claims != (n == 1) {
 				return fmt.Errorf("demand %s stands in %d lists of claims, and thinks %v", d.spec.ID, n, d.claims)
 			}
-			if parked := d.parked(); m.config.OfferGrace > 0 && parked && !f.suppressed && n == 0 && !d.gang() && d.column >= 0 && d.form.never == "" {
+			if parked := d.parked(); m.config.OfferGrace > 0 && parked && !f.suppressed && n == 0 && !d.gang() {
 				return fmt.Errorf("demand %s waits and claims nothing", d.spec.ID)
 			}
 		}

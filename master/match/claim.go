@@ -24,7 +24,8 @@ import (
 //
 // Each demand is tried once when it was parked and again after every ClaimAgain. Those
 // that are withdrawn meanwhile stay in the lists until these are twice as long as there
-// are demands. A framework that wants no offers claims nothing.
+// are demands. A framework that wants no offers claims nothing. Hopeless demands stand
+// in the lists, since an agent may come back larger, and are passed over while they are.
 //
 // Invariants: a framework stands in frameworks exactly when it has claims, and in
 // tried when it has tried ones; a demand is in one of its framework's lists at most,
@@ -45,6 +46,7 @@ const (
 	maxClaimLooks = 10_000
 	claimLooks    = 128
 	claimsEach    = 4
+	passesEach    = 256 // of a framework: demands that wait no more, or are hopeless
 	claimPause    = 20 * time.Millisecond
 	patience      = 10
 	spareClaims   = 16 // of a framework beside twice its demands
@@ -52,7 +54,7 @@ const (
 
 // claim notes a demand that was parked.
 func (m *Matcher) claim(d *demand) {
-	if m.config.OfferGrace == 0 || d.claims || d.owner.suppressed || d.gang() || d.column < 0 || d.form.never != "" {
+	if m.config.OfferGrace == 0 || d.claims || d.owner.suppressed || d.gang() {
 		return
 	}
 	if f := d.owner; len(f.claims)+len(f.tried) > 2*len(f.demands)+spareClaims {
@@ -174,24 +176,42 @@ func (m *Matcher) leftUntil(f *framework, o *offers.Offer) time.Time {
 // for it: with what these leave beside it others may be served.
 func (m *Matcher) claimFor(f *framework, now time.Time) {
 	c := &m.claims
-	for range min(claimsEach, len(f.claims)) {
+	for tries, passes := claimsEach, passesEach; tries > 0 && passes > 0 && len(f.claims) > 0; {
 		d := f.claims[0]
 		f.claims = f.claims[1:]
 		d.claims = false
 		if f.demands[d.spec.ID] != d || !d.parked() {
+			passes--
 			continue // it waits no more
 		}
-		if list := m.claimable(d, now); list != nil {
-			m.rescind(list, "fair_share")
-			m.activate(d)
-			c.after, c.won = now, append(c.won, d)
-			return
+		if m.forlorn(d) {
+			passes--
+		} else {
+			tries--
+			if list := m.claimable(d, now); list != nil {
+				m.rescind(list, "fair_share")
+				m.activate(d)
+				c.after, c.won = now, append(c.won, d)
+				return
+			}
 		}
 		d.claims = true
 		if f.tried = append(f.tried, d); len(f.tried) == 1 {
 			c.tried = append(c.tried, f)
 		}
 	}
+}
+
+// forlorn reports whether d is hopeless at present. What that costs counts as looks.
+func (m *Matcher) forlorn(d *demand) bool {
+	f := d.form
+	if f.never != "" && f.neverOf != m.epoch {
+		m.compile(d)
+		before := m.search.looks
+		f.never, f.neverOf = m.never(d), m.epoch
+		m.claims.looks -= m.search.looks - before
+	}
+	return f.never != ""
 }
 
 // serveClaims serves those for whom offers were taken back. Where that takes very long

@@ -306,6 +306,22 @@ func TestDemandsThatComeBackClaim(t *testing.T) {
 	}
 }
 
+// TestHopelessDemandsHoldNoClaimUp: what can't be met now stands in the way of nothing
+// that can, and claims once an agent has enough.
+func TestHopelessDemandsHoldNoClaimUp(t *testing.T) {
+	b := hoarded(t, 10, 5)
+	b.later(100 * time.Millisecond)
+	probe := b.framework("probe", "default")
+	for n := range 1000 {
+		b.demand(probe, fmt.Sprintf(`{"id":"large%d","resources":{"cpus":%d},"count":1}`, n, 17+n%3))
+	}
+	b.demand(probe, `{"id":"small","resources":{"cpus":1},"count":1}`)
+	got, _ := b.later(1100 * time.Millisecond)
+	if list := offeredTo(probe, got); len(list) != 1 || list[0].Demand != "small" {
+		t.Errorf("within the grace and a tenth of a second the probe is offered %v", list)
+	}
+}
+
 // TestGangDoesNotHideOtherOffers: what a gang is offered is left to its framework for
 // longer, and not what else that was offered, later.
 func TestGangDoesNotHideOtherOffers(t *testing.T) {
