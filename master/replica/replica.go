@@ -31,7 +31,7 @@ const (
 	snapshotThreshold = 8192
 	snapshotInterval  = 30 * time.Second // how often the threshold is looked at
 	snapshotsKept     = 2
-	leastReplay       = 100_000  // commands; with no more no snapshot is made for them alone
+	leastReplay       = 200_000  // commands; with no more no snapshot is made for them alone
 	leastLog          = 64 << 20 // bytes; the same
 	barrierTimeout    = 10 * time.Second
 )
