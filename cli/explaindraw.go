@@ -93,37 +93,41 @@ func shortage(t *api.Trail) string {
 	return strings.Join(parts, "; ")
 }
 
-// objection says what speaks against an agent. A code of a newer master is shown
-// as it is.
+// objection says what speaks against an agent, or several. A code of a newer master
+// is shown as it is.
 func objection(r *events.Reason) string {
+	has, is, takes, suits, it := "has ", "is ", "takes", "suits", "it"
+	if r.Agents > 1 {
+		has, is, takes, suits, it = "have ", "are ", "take", "suit", "them"
+	}
 	switch r.Code {
 	case "state":
 		if r.What == "away" {
-			return "has no connection to the leader"
+			return has + "no connection to the leader"
 		}
-		return "is " + r.What
+		return is + r.What
 	case "closed":
-		return "takes no more tasks for now: " + r.What
+		return takes + " no more tasks for now: " + r.What
 	case "too_small":
-		return "has " + allAtMost(r, "in all")
+		return has + allAtMost(r, "in all")
 	case "short":
-		return "has " + allAtMost(r, "free")
+		return has + allAtMost(r, "free")
 	case "constraint":
 		return "not " + r.What
 	case "limit":
 		return r.What + " is reached there"
 	case "ports":
-		return "has not the ports free that are asked"
+		return has + "not the ports free that are asked"
 	case "devices":
-		return "has not the " + r.What + " free that are asked together"
+		return has + "not the " + r.What + " free that are asked together"
 	case "quota":
 		return "a quota, or what is guaranteed to other roles, stands against it; see ringmaster roles"
 	case "refused":
-		return "its framework declined it lately"
+		return "its framework declined " + it + " lately"
 	case "preference":
-		return "suits, and others meet more of what is preferred"
+		return suits + ", and others meet more of what is preferred"
 	case "not_reached":
-		return "has room, and one was found before"
+		return has + "room, and one was found before"
 	}
 	return strings.TrimSpace(r.Code + " " + r.What)
 }

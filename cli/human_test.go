@@ -73,7 +73,7 @@ func TestNarrowTable(t *testing.T) {
 func TestWhyNoRoom(t *testing.T) {
 	for trail, want := range map[string]string{
 		`{"agents": 0}`: "no agent is known; see ringmaster agents",
-		`{"agents": 3, "reasons": [{"code": "too_small", "what": "cpus", "agents": 2, "asked": 5, "most": 4.5}, {"code": "state", "what": "away", "agents": 1}]}`:                                          "2 of 3 agents: has at most 4.5 cpus in all, 5 are asked; 1 of 3 agents: has no connection to the leader",
+		`{"agents": 3, "reasons": [{"code": "too_small", "what": "cpus", "agents": 2, "asked": 5, "most": 4.5}, {"code": "state", "what": "away", "agents": 1}]}`:                                          "2 of 3 agents: have at most 4.5 cpus in all, 5 are asked; 1 of 3 agents: has no connection to the leader",
 		`{"agents": 1, "reasons": [{"code": "short", "what": "gpu.slice", "agents": 1, "asked": 2147483648, "most": 1073741824}]}`:                                                                         "1 of 1 agent: has at most 1GiB gpu.slice free, 2GiB are asked",
 		`{"agents": 1, "reasons": [{"code": "too_small", "what": "cpus", "agents": 1, "asked": 100, "most": 4, "also": [{"what": "mem", "asked": 1099511627776, "most": 17179869184}, {"what": "npu"}]}]}`: "1 of 1 agent: has at most 4 cpus in all, 100 are asked, and at most 16GiB mem in all, 1TiB are asked, and no npu",
 		`{"agents": 1, "reasons": [{"code": "short", "what": "gpu", "agents": 1, "asked": 1, "most": 0}]}`:                                                                                                 "1 of 1 agent: has at most 0 gpu free, 1 is asked",
@@ -84,6 +84,7 @@ func TestWhyNoRoom(t *testing.T) {
 		`{"agents": 1, "reasons": [{"code": "ports", "agents": 1}]}`:                                                                                                                                       "1 of 1 agent: has not the ports free that are asked",
 		`{"agents": 1, "reasons": [{"code": "quota", "agents": 1}]}`:                                                                                                                                       "1 of 1 agent: a quota, or what is guaranteed to other roles, stands against it; see ringmaster roles",
 		`{"agents": 1, "reasons": [{"code": "refused", "agents": 1}]}`:                                                                                                                                     "1 of 1 agent: its framework declined it lately",
+		`{"agents": 9, "reasons": [{"code": "state", "what": "draining", "agents": 2}, {"code": "refused", "agents": 7}]}`:                                                                                 "2 of 9 agents: are draining; 7 of 9 agents: its framework declined them lately",
 		`{"agents": 1, "reasons": [{"code": "of", "what": "later", "agents": 1}]}`:                                                                                                                         "1 of 1 agent: of later",
 	} {
 		var v api.Trail

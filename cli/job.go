@@ -165,7 +165,7 @@ func jobStopCommand() *cli.Command {
 		Name: "stop", Usage: "end a job: what runs of it is killed", ArgsUsage: "NAME",
 		Description: examples("ringmaster job stop hello", "ringmaster job stop hello --purge     # and forget it"),
 		Flags: clientFlags(
-			&cli.BoolFlag{Name: "purge", Usage: "forget the job once it has ended"},
+			&cli.BoolFlag{Name: "purge", Usage: "forget the job once it has ended; the next of that name counts its runs on from there"},
 			&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "do not wait for its end"},
 		),
 		Action: func(c *cli.Context) error {
