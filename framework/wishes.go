@@ -100,9 +100,10 @@ func (c *Client) Delete(ctx context.Context, key string, version *uint64) error 
 	return err
 }
 
-// List returns the keys of the store.
-func (c *Client) List(ctx context.Context) ([]string, error) {
-	a, err := c.call(ctx, wire.StateRequest{Op: "list"})
+// List returns the keys of the store that begin with prefix, in their order: all of
+// them for "". It fails with too_large where they are more than one message holds.
+func (c *Client) List(ctx context.Context, prefix string) ([]string, error) {
+	a, err := c.call(ctx, wire.StateRequest{Op: "list", Key: prefix})
 	return a.Keys, err
 }
 

@@ -36,7 +36,7 @@ func TestWriteKeepsItsOrder(t *testing.T) {
 		if (err == nil) != (made == all) || err != nil && !errors.Is(err, framework.ErrAnswerLost) {
 			t.Errorf("%d made: %v %v", made, versions, err)
 		}
-		keys, err := client.List(t.Context())
+		keys, err := client.List(t.Context(), "")
 		if err != nil || len(keys) != made {
 			t.Errorf("%d made: there are %v, %v", made, keys, err)
 		}
@@ -55,8 +55,24 @@ func TestWriteTellsWhatWasRefused(t *testing.T) {
 	if !errors.Is(err, &offers.Error{Code: offers.VersionConflict}) || versions[0] == 0 || versions[3] == 0 {
 		t.Errorf("%v %v", versions, err)
 	}
-	if keys, err := client.List(t.Context()); err != nil || len(keys) != 1 || keys[0] != "c" {
+	if keys, err := client.List(t.Context(), ""); err != nil || len(keys) != 1 || keys[0] != "c" {
 		t.Errorf("there are %v, %v", keys, err)
+	}
+}
+
+// TestListOfAPrefix: only keys that begin with it come.
+func TestListOfAPrefix(t *testing.T) {
+	client, done := atCluster(t, &frameworktest.Cluster{})
+	defer done()
+	for _, key := range []string{"jobs/b", "leases/a", "jobs/a", "job"} {
+		if _, err := client.Put(t.Context(), key, json.RawMessage("1"), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for prefix, want := range map[string]string{"": "[job jobs/a jobs/b leases/a]", "jobs/": "[jobs/a jobs/b]", "none": "[]"} {
+		if keys, err := client.List(t.Context(), prefix); err != nil || fmt.Sprint(keys) != want {
+			t.Errorf("%q: %v, %v; want %s", prefix, keys, err, want)
+		}
 	}
 }
 

@@ -168,7 +168,7 @@ func (k *keeper) call(ctx context.Context, c *framework.Client, r *rand.Rand, ke
 			versions[key] = 0
 		}
 	case n < 90:
-		if keys, err := c.List(ctx); err == nil {
+		if keys, err := c.List(ctx, ""); err == nil {
 			k.mu.Lock()
 			k.old = slices.DeleteFunc(keys, func(key string) bool { return strings.HasPrefix(key, prefix) })
 			k.mu.Unlock()

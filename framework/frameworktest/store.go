@@ -3,6 +3,7 @@ package frameworktest
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ringmaster-project/ringmaster/offers"
 	"github.com/ringmaster-project/ringmaster/offers/wire"
@@ -20,7 +21,11 @@ func (c *Cluster) state(m *wire.StateRequest) wire.Message {
 	case "get":
 		answer.Value, answer.Version = have.Value, have.Version
 	case "list":
-		answer.Keys = slices.Sorted(maps.Keys(c.store))
+		for _, key := range slices.Sorted(maps.Keys(c.store)) {
+			if strings.HasPrefix(key, m.Key) {
+				answer.Keys = append(answer.Keys, key)
+			}
+		}
 	case "put":
 		c.writes++
 		c.store[m.Key] = wire.StateAnswer{Value: m.Value, Version: c.writes}

@@ -60,7 +60,7 @@ func deposed(err error) error {
 
 // load returns every record.
 func (s *store) load(ctx context.Context) (map[string]json.RawMessage, error) {
-	keys, err := s.client.List(ctx)
+	keys, err := s.client.List(ctx, "")
 	if err != nil {
 		return nil, err
 	}
