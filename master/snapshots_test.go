@@ -72,7 +72,7 @@ func TestBadSnapshotsRestoreNothing(t *testing.T) {
 		{good[:len(good)-1], "cut short", 400},
 		{good[:len(good)/2], "cut short", 400},
 		{good + "x", "something follows its end", 400},
-		{string(newer), "it has format 2 and this Ringmaster reads format 1", 400},
+		{string(newer), "it has format 3 and this Ringmaster reads formats 1 to 2", 400},
 		{`{"agents": []}` + strings.Repeat(" ", 20), "this is not a snapshot", 400},
 		{written(t, state.New()), "had not begun", 400},
 		{written(t, foreign(t)), "this cluster c0de0123 is in use (frameworks: 2, living tasks: 2)", 409},

@@ -83,8 +83,8 @@ func (s *snapshotReader) version() error {
 	if string(start[:len(snapshotMagic)]) != snapshotMagic {
 		return errors.New("read snapshot: this is not a snapshot of Ringmaster's state")
 	}
-	if v := start[len(snapshotMagic)]; v != snapshotVersion {
-		return fmt.Errorf("read snapshot: it has format %d and this Ringmaster reads format %d; use the version that wrote it, or a newer one", v, snapshotVersion)
+	if v := start[len(snapshotMagic)]; v < oldestSnapshot || v > snapshotVersion {
+		return fmt.Errorf("read snapshot: it has format %d and this Ringmaster reads formats %d to %d; use the version that wrote it, or a newer one", v, oldestSnapshot, snapshotVersion)
 	}
 	s.sum.Write(start)
 	return nil
@@ -183,6 +183,8 @@ func (tx *tx) restore(kind recordKind, payload []byte) error {
 			return err
 		}
 		return tx.restoreTask(&r.TaskRecord)
+	case recordTasks:
+		return readTasks(payload, tx.restoreTask)
 	case recordEntry:
 		var e entryRecord
 		if err := decoding.Unmarshal(payload, &e); err != nil {

@@ -21,10 +21,12 @@ import (
 //	end  count  SHA-256      count of the records, sum over all bytes before it
 //
 // kind and version are one byte, length and count are unsigned varints, a
-// payload is one CBOR value. Indices are not written; they are built again.
+// payload is one CBOR value, or since version 2 many tasks, see readTasks. Indices are
+// not written; they are built again.
 const (
 	snapshotMagic   = "ringmaster state"
-	snapshotVersion = 1
+	snapshotVersion = 2
+	oldestSnapshot  = 1            // that is read
 	maxRecord       = 4 * MaxEntry // a task holds parts of several commands
 )
 
@@ -39,10 +41,11 @@ const (
 	recordTask
 	recordEntry
 	recordStore
+	recordTasks
 )
 
 func (k recordKind) String() string {
-	names := [...]string{"end", "header", "agent", "framework", "role", "task", "entry", "store"}
+	names := [...]string{"end", "header", "agent", "framework", "role", "task", "entry", "store", "tasks"}
 	if int(k) < len(names) {
 		return names[k]
 	}
@@ -86,11 +89,7 @@ func (s *State) WriteTo(w io.Writer) (int64, error) {
 	for role, settings := range s.Roles() {
 		out.record(recordRole, &roleRecord{role, settings})
 	}
-	var task TaskRecord // one for all of them
-	for t := range s.Tasks() {
-		task = t.record()
-		out.record(recordTask, &task)
-	}
+	out.tasks(s)
 	for id, st := range entries(s.stores) {
 		if st.floor > 0 {
 			out.record(recordStore, &storeRecord{offers.FrameworkID(id), st.floor})
@@ -145,13 +144,43 @@ func (s *snapshotWriter) record(kind recordKind, v any) {
 		s.err = fmt.Errorf("write snapshot: %s: %w", kind, err)
 		return
 	}
-	if s.buf.Len() > maxRecord {
-		s.err = fmt.Errorf("write snapshot: a record of kind %s has %d bytes; at most %d", kind, s.buf.Len(), maxRecord)
+	s.put(kind, s.buf.Bytes())
+}
+
+func (s *snapshotWriter) put(kind recordKind, payload []byte) {
+	if len(payload) > maxRecord {
+		s.err = fmt.Errorf("write snapshot: a record of kind %s has %d bytes; at most %d", kind, len(payload), maxRecord)
 		return
 	}
-	s.head(kind, uint64(s.buf.Len()))
-	s.write(s.buf.Bytes())
+	s.head(kind, uint64(len(payload)))
+	s.write(payload)
 	s.count++
+}
+
+// tasks writes all tasks: those that are plain many to a record.
+func (s *snapshotWriter) tasks(of *State) {
+	var w compactWriter
+	var records [2]TaskRecord // one is written like the other
+	n := 0
+	end := func() {
+		if n > 0 {
+			s.put(recordTasks, w.out)
+		}
+		w, n = compactWriter{out: w.out[:0]}, 0
+	}
+	for t := range of.Tasks() {
+		task := &records[n%2]
+		if *task = t.record(); !plain(task) {
+			end()
+			s.record(recordTask, task)
+			continue
+		}
+		w.task(task)
+		if n++; n == mostTasks || len(w.out) >= mostBytes {
+			end()
+		}
+	}
+	end()
 }
 
 func (s *snapshotWriter) finish() {

@@ -117,7 +117,7 @@ func TestSnapshotOfNamelessLaunches(t *testing.T) {
 		TaskRecord
 		Past offers.UpdateID
 	}{l.s.Task(ref(f, "t")).record(), "u1"}
-	start := append([]byte(snapshotMagic), snapshotVersion)
+	start := append([]byte(snapshotMagic), oldestSnapshot)
 	s, err := Read(bytes.NewReader(seal(4, start, record(t, recordHeader, &header{cluster, l.s.counters}),
 		record(t, recordAgent, l.s.Agent(a.ID)), record(t, recordFramework, l.s.Framework(f)), record(t, recordTask, &elder))))
 	if err != nil {
