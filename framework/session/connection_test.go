@@ -79,7 +79,7 @@ func TestSilentMasterIsLeft(t *testing.T) {
 		t.Error("nobody is there to be left")
 	}
 
-	s = &script{t, session.New(wire.FrameworkInfo{Name: "test"}, "c")}
+	s = &script{tb: t, Session: session.New(wire.FrameworkInfo{Name: "test"}, "c")}
 	s.Connected(after(0), wire.JSON)
 	s.Frame(after(59*time.Second), []byte(`{"type":"heartbeat"}`))
 	if hangup(s, time.Minute) || !hangup(s, time.Minute+1) {

@@ -16,6 +16,7 @@ type standing struct {
 	reopen   bool // some of them turned out free
 	over     bool // the master may take it to be for more units than are left
 	number   uint64
+	among    uint64 // the message in which it was stated last with others, 0: alone
 }
 
 // Demand states, replaces or (count 0) withdraws demands. Either all of them
@@ -144,16 +145,13 @@ const demandBytes = 1 << 20
 
 func (s *Session) sendDemands(ds []offers.Demand) {
 	var part wire.DemandMessage
-	size, only := 0, ""
+	var stated []*standing // in part
+	size := 0
 	flush := func() {
-		request := "demand"
-		if len(part.Demands) == 1 {
-			request += ":" + only
-		}
 		if len(part.Demands) > 0 {
-			s.send(&part, request)
+			s.send(&part, s.nameStatement(stated, len(part.Demands)))
 		}
-		part, size = wire.DemandMessage{}, 0
+		part, stated, size = wire.DemandMessage{}, nil, 0
 	}
 	for i := range ds {
 		raw, err := s.form.Item(&ds[i])
@@ -164,10 +162,56 @@ func (s *Session) sendDemands(ds []offers.Demand) {
 		if size+len(raw) > demandBytes {
 			flush()
 		}
-		only, size = string(ds[i].ID), size+len(raw)+1
+		size += len(raw) + 1
 		part.Demands = append(part.Demands, raw)
+		if st := s.demands[ds[i].ID]; st != nil {
+			stated = append(stated, st)
+		}
 	}
 	flush()
+}
+
+// nameStatement returns the request id of a message with so many demands, of
+// which those stand. It names the demand and not its id, which may be another's
+// when an error comes.
+func (s *Session) nameStatement(stated []*standing, demands int) string {
+	switch {
+	case len(stated) == 0:
+		return "demand"
+	case demands == 1:
+		stated[0].among = 0
+		return numbered("demand", stated[0].number)
+	}
+	n := s.number()
+	for _, st := range stated {
+		st.among = n
+	}
+	return numbered("demands", n)
+}
+
+// refusedDemand takes an error about a demand that was stated alone. One that
+// was replaced or withdrawn since is nobody's any more.
+func (s *Session) refusedDemand(err *offers.Error, number uint64) {
+	for id, st := range s.demands {
+		if st.number == number {
+			delete(s.demands, id)
+			s.show(Refused{Err: err, Request: "demand", Demand: id})
+			return
+		}
+	}
+}
+
+// refusedAmong finds out which of the demands of a message was refused, which
+// the error does not say: each that is still wanted is stated once more, alone. Left as
+// they are, the refused one would be waited for as long as the connection holds.
+func (s *Session) refusedAmong(message uint64) {
+	for _, st := range slices.SortedFunc(maps.Values(s.demands), byNumber) {
+		if st.among != message {
+			continue
+		}
+		st.reopen, st.over = false, s.takes(st)
+		s.sendDemands([]offers.Demand{st.unmet()})
+	}
 }
 
 // met counts one accepted task against the demand it came from. A demand that

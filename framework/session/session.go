@@ -271,9 +271,17 @@ func (s *Session) refused(err *offers.Error, request string) {
 	switch kind {
 	case "accept":
 		s.refusedAccept(&r, request)
-	case "demand":
-		r.Demand = offers.DemandID(detail)
-		delete(s.demands, r.Demand)
+	case "demand", "demands":
+		n, parseErr := strconv.ParseUint(detail, 10, 64)
+		if parseErr != nil {
+			break
+		}
+		if kind == "demand" {
+			s.refusedDemand(err, n)
+		} else {
+			s.refusedAmong(n)
+		}
+		return
 	case "reconcile", "settle":
 		if slices.Contains(passing, err.Code) {
 			s.out.Hangup = "the master could not answer: " + err.Message

@@ -18,10 +18,11 @@ var unit = offers.Resources{Amounts: offers.Amounts{offers.CPUs: 1000}}
 type script struct {
 	tb testing.TB
 	*session.Session
+	requests []string // the ids of what take returned last
 }
 
 func start(tb testing.TB) *script {
-	s := &script{tb, session.New(wire.FrameworkInfo{Name: "test", Role: "r"}, "c")}
+	s := &script{tb: tb, Session: session.New(wire.FrameworkInfo{Name: "test", Role: "r"}, "c")}
 	s.connect(1)
 	s.take()
 	return s
@@ -44,12 +45,14 @@ func (s *script) frame(frames ...string) {
 // take returns the output on one line.
 func (s *script) take() string {
 	out := s.Take()
+	s.requests = nil
 	var lines []string
 	for _, f := range out.Frames {
 		m, env, err := wire.Decode(wire.FromFramework, f)
 		if err != nil {
 			s.tb.Fatal(err)
 		}
+		s.requests = append(s.requests, env.RequestID)
 		line := env.Type
 		switch m := m.(type) {
 		case *wire.Acknowledge:
@@ -68,7 +71,7 @@ func (s *script) take() string {
 		case session.Updated:
 			lines = append(lines, fmt.Sprintf("Updated %s %s", e.Status.Task, e.Status.State))
 		case session.Refused:
-			lines = append(lines, fmt.Sprintf("Refused %s %s", e.Request, e.Err.Code))
+			lines = append(lines, strings.Join(strings.Fields(fmt.Sprintf("Refused %s %s %s", e.Request, e.Demand, e.Err.Code)), " "))
 		default:
 			lines = append(lines, strings.TrimPrefix(fmt.Sprintf("%T", e), "session."))
 		}
@@ -104,6 +107,10 @@ func (s *script) accept(ids ...offers.TaskID) {
 
 func update(task offers.TaskID, state offers.State, id, reason string) string {
 	return fmt.Sprintf(`{"type":"update","status":{"task_id":%q,"state":%q,"update_id":%q,"reason":%q,"time":"2026-01-01T00:00:00Z"}}`, task, state, id, reason)
+}
+
+func refusal(request string) string {
+	return fmt.Sprintf(`{"type":"error","code":"bad_demand","message":"m","request_id":%q}`, request)
 }
 
 func handled(task offers.TaskID, state offers.State, id offers.UpdateID) session.Updated {
@@ -250,13 +257,50 @@ func TestLaunchOnItsWayIsAskedForAgain(t *testing.T) {
 func TestRefusedDemandStandsNoLonger(t *testing.T) {
 	s := start(t)
 	one := 1
-	if err := s.Demand(offers.Demand{ID: "x:y", Resources: unit, Count: &one}, offers.Demand{ID: "w"}); err != nil {
+	if err := s.Demand(offers.Demand{ID: "x:y", Resources: unit, Count: &one}); err != nil {
 		t.Fatal(err)
 	}
-	s.frame(`{"type":"error","code":"bad_demand","message":"m","request_id":"demand:x:y"}`)
-	s.want("demand, Refused demand bad_demand")
-	if s.Left("x:y") != 0 || s.Left("w") != -1 {
-		t.Errorf("left %d and %d", s.Left("x:y"), s.Left("w"))
+	s.want("demand")
+	s.frame(refusal(s.requests[0]))
+	s.want("Refused demand x:y bad_demand")
+	if s.Left("x:y") != 0 {
+		t.Errorf("left is %d", s.Left("x:y"))
+	}
+	for range 2 {
+		if err := s.Demand(offers.Demand{ID: "x:y", Resources: unit}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.want("demand, demand")
+	s.frame(refusal(s.requests[0])) // of one that was replaced since
+	s.want("")
+	if s.Left("x:y") != -1 {
+		t.Errorf("left is %d, want the demand that took its place", s.Left("x:y"))
+	}
+}
+
+// TestRefusedAmongOthers: an answer to several demands does not say which of
+// them is refused, so each is stated once more alone.
+func TestRefusedAmongOthers(t *testing.T) {
+	s := start(t)
+	two := 2
+	demands := []offers.Demand{{ID: "a", Resources: unit, Count: &two}, {ID: "b", Resources: unit}, {ID: "c", Resources: unit}, {ID: "d", Resources: unit}}
+	if err := s.Demand(demands...); err != nil {
+		t.Fatal(err)
+	}
+	s.want("demand")
+	together := s.requests[0]
+	s.Withdraw("c")
+	if err := s.Demand(demands[3]); err != nil {
+		t.Fatal(err)
+	}
+	s.want("demand, demand")
+	s.frame(refusal(together), refusal(together)) // one for each that is refused
+	s.want("demand, demand")
+	s.frame(refusal(s.requests[1]))
+	s.want("Refused demand b bad_demand")
+	if s.Left("a") != 2 || s.Left("b") != 0 || s.Left("d") != -1 {
+		t.Errorf("left are %d, %d and %d", s.Left("a"), s.Left("b"), s.Left("d"))
 	}
 }
 
@@ -312,7 +356,7 @@ func TestBadFramesHarmNothing(t *testing.T) {
 	s.frame(`{"type":"from_the_future"}`, `{"type":"heartbeat","more":1}`)
 	s.want("")
 	s.frame(`{`, `{"type":"offers","offers":1}`)
-	s.want("Refused  bad_message, Refused  bad_message")
+	s.want("Refused bad_message, Refused bad_message")
 }
 
 func TestUnits(t *testing.T) {
