@@ -73,12 +73,20 @@ func (x *Executor) Adopt(key string, id record.Identity) *Process {
 func (p *Process) Identity() record.Identity { return p.identity }
 
 // Terminate asks the task to end: SIGTERM to its process group.
-func (p *Process) Terminate() { p.watch.signal(syscall.SIGTERM) }
+func (p *Process) Terminate() { p.order(syscall.SIGTERM) }
 
 // Kill ends everything the task started.
 func (p *Process) Kill() {
-	p.watch.signal(syscall.SIGUSR1)
+	p.order(syscall.SIGUSR1)
 	p.group.Kill(p.identity.PID)
+}
+
+// order tells the shim something. One that was stopped, which its own task may
+// do, goes on for that: it would never pass on an order, nor write down the end
+// of a task that something else has killed.
+func (p *Process) order(what syscall.Signal) {
+	p.watch.signal(what)
+	p.watch.signal(syscall.SIGCONT)
 }
 
 // Close stops watching; a Wait returns. A shim whose gate is still shut ends.

@@ -89,6 +89,28 @@ func TestTaskOfALostShimIsKilled(t *testing.T) {
 	dies(t, pid)
 }
 
+// A shim that somebody has stopped, its own task perhaps, obeys all the same.
+func TestStoppedShimObeys(t *testing.T) {
+	for order, give := range map[string]func(*process.Process){"ask": (*process.Process).Terminate, "kill": (*process.Process).Kill} {
+		b := bare(t)
+		p := b.start(t, "echo $$ > ready; exec sleep 1000", limits.Need{})
+		pid := b.pid(t, "ready")
+		t.Cleanup(func() {
+			if p.Identity().Alive() { // it did not
+				_ = syscall.Kill(p.Identity().PID, syscall.SIGKILL)
+			}
+		})
+		if err := syscall.Kill(p.Identity().PID, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		give(p)
+		dies(t, pid)
+		if exit, err := p.Wait(); err != nil || exit.Signal == "" {
+			t.Errorf("%s: ended %+v, %v", order, exit, err)
+		}
+	}
+}
+
 // The note that a task may have begun is there before it does: a program that
 // can't be started leaves it too.
 func TestStartIsNotedBefore(t *testing.T) {
