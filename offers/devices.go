@@ -26,13 +26,15 @@ type DeviceAsk struct {
 // Whole reports whether the ask is for undivided devices.
 func (a DeviceAsk) Whole() bool { return a.Memory == 0 && a.Share == 0 }
 
-// slice returns what the ask takes of one device of that capacity.
+// slice returns what the ask takes of one device of that capacity. A part of its
+// memory is rounded down, or five shares of 0.2 would be a few bytes too large for
+// it together; it is a byte at the least.
 func (a DeviceAsk) slice(capacity int64) (memory, share int64) {
 	switch {
 	case a.Whole():
 		return capacity, FullShare
 	case a.Memory == 0:
-		return mulDivUp(capacity, a.Share, FullShare), a.Share
+		return max(1, mulDiv(capacity, a.Share, FullShare)), a.Share
 	default:
 		return a.Memory, a.Share
 	}
@@ -44,8 +46,8 @@ func (a DeviceAsk) Bytes(capacity int64) int64 {
 	return memory * int64(a.Count)
 }
 
-// mulDivUp returns a*b/c rounded up without overflow for b <= c.
-func mulDivUp(a, b, c int64) int64 { return a/c*b + (a%c*b+c-1)/c }
+// mulDiv returns a*b/c rounded down without overflow for b <= c.
+func mulDiv(a, b, c int64) int64 { return a/c*b + a%c*b/c }
 
 // Grant is what one task or offer has of one device.
 type Grant struct {

@@ -103,14 +103,36 @@ func TestDeviceAskBytes(t *testing.T) {
 		{offers.DeviceAsk{Count: 2}, 24, 48},
 		{offers.DeviceAsk{Count: 2, Memory: 10}, 24, 20},
 		{offers.DeviceAsk{Count: 1, Share: 500}, 24, 12},
-		{offers.DeviceAsk{Count: 1, Share: 1}, 24, 1}, // rounds up
+		{offers.DeviceAsk{Count: 1, Share: 300}, 24, 7}, // rounds down
+		{offers.DeviceAsk{Count: 1, Share: 1}, 24, 1},   // and to no less than a byte
 		{offers.DeviceAsk{Count: 3, Share: 333}, 1000, 999},
 		{offers.DeviceAsk{Count: 1, Share: 1000}, offers.MaxAmount, offers.MaxAmount},
-		{offers.DeviceAsk{Count: 1, Share: 999}, offers.MaxAmount, 8998192055486251},
+		{offers.DeviceAsk{Count: 1, Share: 999}, offers.MaxAmount, 8998192055486250},
 		{offers.DeviceAsk{Count: 1, Memory: 7, Share: 500}, 24, 7},
 	} {
 		if got := row.ask.Bytes(row.capacity); got != row.want {
 			t.Errorf("%+v of %d: %d bytes, want %d", row.ask, row.capacity, got, row.want)
+		}
+	}
+}
+
+// TestSharesFillADevice: shares that add up to a device fit on it, whatever its
+// size; none takes more than its part.
+func TestSharesFillADevice(t *testing.T) {
+	for _, capacity := range []int64{24 << 30, 16 << 30, 80<<30 - 1, 1_000_000_007, 1001} {
+		for _, shares := range [][]int64{slices.Repeat([]int64{100}, 10), slices.Repeat([]int64{200}, 5), {333, 333, 333, 1}, {999, 1}, slices.Repeat([]int64{1}, 1000)} {
+			room := offers.NewRoom(offers.Inventory{Classes: []offers.DeviceClass{{Name: "gpu", Devices: []offers.Device{{ID: "g", Capacity: capacity}}}}})
+			for n, share := range shares {
+				ask := offers.Resources{Devices: map[string]offers.DeviceAsk{"gpu": {Count: 1, Share: share}}}
+				h, short := room.Plan(ask, func(string) offers.Policy { return offers.Pack })
+				if short != "" {
+					t.Errorf("of %d bytes, %d of the shares %d... fit: %s", capacity, n, shares[0], short)
+					break
+				}
+				if err := room.Take(h); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 	}
 }
