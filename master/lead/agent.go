@@ -294,11 +294,7 @@ func (c *Core) agentStateSet(id offers.AgentID) {
 	case offers.AgentUnreachable:
 		c.agentUnreachable(id)
 	case offers.AgentDraining:
-		for t := range c.state().LiveTasksOn(id) {
-			if t.Kill == nil {
-				c.Commit(state.Command{KillTask: &state.KillTask{Ref: t.Ref(), Order: state.KillOrder{Reason: "drain", Time: c.wall()}}}, nil)
-			}
-		}
+		c.endTasks(id)
 	}
 	c.match.AgentChanged(a)
 }

@@ -280,6 +280,42 @@ func TestDrain(t *testing.T) {
 	l.wantState(h.self.ID, offers.AgentDrained)
 }
 
+// A leader may end between a drain and its orders to the tasks, and an agent
+// may be away when it is told to drain: its tasks are told all the same, later.
+func TestDrainEndsWhatItFinds(t *testing.T) {
+	drain := func(l *scene, h *host) []lead.Step {
+		l.At(l.now)
+		l.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: h.self.ID, State: offers.AgentDraining, Time: l.now}}, nil)
+		return l.propose()
+	}
+	for name, story := range map[string]func(*scene, *host){
+		"the leader ends": func(l *scene, h *host) {
+			l.agree(drain(l, h))
+			l.succeed()
+		},
+		"the agent is away": func(l *scene, h *host) {
+			l.agentIs(h, offers.AgentUnreachable)
+			l.agree(drain(l, h))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newScene(t)
+			h, a := l.host("a1", ""), l.author("")
+			a.launch("t1")
+			story(l, h)
+			h = h.back(listed(a.ref("t1"), offers.Running))
+			heard[wire.Message](h.listener)
+			l.wait(time.Second)
+			if got := only[*wire.KillTask](h.listener); got.Task != "t1" || got.Reason != "drain" {
+				t.Errorf("killed is %+v", got)
+			}
+			h.report(a.ref("t1"), offers.Killed, "u1")
+			l.wait(time.Second)
+			l.wantState(h.self.ID, offers.AgentDrained)
+		})
+	}
+}
+
 // An agent whose connection ended while it registered is away, not there.
 func TestAgentThatLeavesWhileItRegisters(t *testing.T) {
 	l := newScene(t)

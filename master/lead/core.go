@@ -387,7 +387,9 @@ func (c *Core) noteDrain(a *state.Agent) {
 	}
 }
 
-// finishDrains marks draining agents drained once nothing runs on them.
+// finishDrains marks draining agents drained once nothing runs on them, and ends
+// what runs there untold: the leader that was to tell it has ended, or the agent
+// was away when it was told to drain.
 func (c *Core) finishDrains() {
 	s := c.state()
 	for _, id := range slices.Sorted(maps.Keys(c.draining)) {
@@ -395,18 +397,23 @@ func (c *Core) finishDrains() {
 			delete(c.draining, id)
 			continue
 		}
-		if c.agents[id] == nil {
+		if live := c.endTasks(id); live || c.agents[id] == nil {
 			continue
 		}
-		live := false
-		for range s.LiveTasksOn(id) {
-			live = true
-			break
-		}
-		if !live {
-			c.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: id, State: offers.AgentDrained, Time: c.wall()}}, nil)
+		c.Commit(state.Command{SetAgentState: &state.SetAgentState{ID: id, State: offers.AgentDrained, Time: c.wall()}}, nil)
+	}
+}
+
+// endTasks orders the end of what runs on an agent that drains, and reports
+// whether anything does.
+func (c *Core) endTasks(id offers.AgentID) (live bool) {
+	for t := range c.state().LiveTasksOn(id) {
+		live = true
+		if t.Kill == nil {
+			c.Commit(state.Command{KillTask: &state.KillTask{Ref: t.Ref(), Order: state.KillOrder{Reason: "drain", Time: c.wall()}}}, nil)
 		}
 	}
+	return live
 }
 
 // state is what was committed, as of the last Committed.
