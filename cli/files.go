@@ -48,6 +48,9 @@ func files(c *cli.Context) error {
 	if inside != "" && !filepath.IsLocal(inside) {
 		return fmt.Errorf("%.200s leads out of the task's sandbox; name what is in it", c.Args().Get(1))
 	}
+	if inside = filepath.Clean(inside); inside == "." {
+		inside = ""
+	}
 	cl, err := newClient(c)
 	if err != nil {
 		return err

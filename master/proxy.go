@@ -45,12 +45,16 @@ func (a *api) taskLogs(w http.ResponseWriter, r *http.Request) error {
 	return a.sandbox(w, r, "/logs", out)
 }
 
-// taskFiles passes a file or the list of a folder on, from the task's agent.
+// taskFiles passes a file or the list of a folder on, from the task's agent. To
+// a path that it would clean that one answers with a redirect to its own door.
 func (a *api) taskFiles(w http.ResponseWriter, r *http.Request) error {
 	path := r.PathValue("path")
-	for part := range strings.SplitSeq(path, "/") {
-		if part == ".." {
+	for part := range strings.SplitSeq(strings.TrimSuffix(path, "/"), "/") {
+		switch {
+		case part == "..":
 			return offers.Errorf(offers.Forbidden, "a path with .. in it leads out of the sandbox")
+		case part == "." || part == "" && path != "":
+			return offers.Errorf(offers.BadMessage, "the path %.200q in the sandbox holds an empty part or a .", path)
 		}
 	}
 	return a.sandbox(w, r, "/files/"+path, url.Values{})

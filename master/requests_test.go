@@ -518,6 +518,12 @@ func TestSandboxIsPassedOnFromTheAgent(t *testing.T) {
 			t.Errorf("%s: the agent saw %s with %v; want %s", path, seen.RequestURI, seen.Header, want)
 		}
 	}
+	// The agent would answer them with a redirect to a path of its own.
+	for path, want := range map[string]int{"%2fetc/passwd": 400, "out/%2e/a": 400, "out%2f%2fa": 400, "%2e%2e/a": 403} {
+		if status, _, text := s.ask("GET", "/v1/tasks/t2/files/"+path, "", "Authorization", "Bearer secret"); status != want {
+			t.Errorf("%s: %d %s, want %d", path, status, text, want)
+		}
+	}
 	agent.Close()
 	status, _, text := s.ask("GET", "/v1/tasks/t2/logs", "", "Authorization", "Bearer secret")
 	if status != 502 || !strings.Contains(text, "does not answer") {
