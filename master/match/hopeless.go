@@ -32,17 +32,18 @@ func (m *Matcher) never(d *demand) string {
 		return m.tooMuch(d, unknown)
 	}
 	if len(d.spec.Constraints) > 0 && !m.somebodyMeets(d) {
-		return "no agent that is known and has enough meets " + conditions(d)
+		return "no agent that is known and has enough meets " + m.conditions(d)
 	}
 	return m.tooVast(d)
 }
 
 // conditions names the constraints of d that an agent meets or not, as far as a
-// sentence holds them.
-func conditions(d *demand) string {
+// sentence holds them. Limits are among them where no agent has what they count
+// by.
+func (m *Matcher) conditions(d *demand) string {
 	var list []string
 	for _, c := range d.spec.Constraints {
-		if c.Limit() == 0 {
+		if c.Limit() == 0 || !m.anybodyMeets(c) {
 			list = append(list, c.String())
 		}
 	}
@@ -54,6 +55,15 @@ func conditions(d *demand) string {
 }
 
 const maxConditions = 200
+
+func (m *Matcher) anybodyMeets(c offers.Constraint) bool {
+	for _, a := range m.agents {
+		if c.Met(&a.info.Agent) {
+			return true
+		}
+	}
+	return false
+}
 
 func (m *Matcher) somebodyMeets(d *demand) bool {
 	for _, a := range m.agents {

@@ -56,6 +56,8 @@ func TestHopelessIsSaidAtOnce(t *testing.T) {
 		{`"resources":{"cpus":8,"mem":800}`, "no agent that is known has so much of cpus and mem together"},
 		{`"resources":{"cpus":8},"constraints":["rack==r2"]`, "no agent that is known and has enough meets rack==r2"},
 		{`"resources":{"cpus":8},"constraints":["zone!=a","at most 1 per rack","rack==r2"]`, "no agent that is known and has enough meets zone!=a and rack==r2"},
+		{`"resources":{"cpus":3},"constraints":["distinct zone"]`, "no agent that is known and has enough meets distinct zone"},
+		{`"resources":{"cpus":3},"constraints":["rack==r2","distinct rack","at most 2 per zone"]`, "no agent that is known and has enough meets rack==r2 and at most 2 per zone"},
 		{`"resources":{"cpus":7}`, ""},
 		{`"resources":{"cpus":3},"constraints":["rack==r2"]`, ""},
 	} {
@@ -79,7 +81,7 @@ func TestHopelessIsSaidAtOnce(t *testing.T) {
 		if again := b.Ready(b.now); len(again.Hopeless) > 0 {
 			t.Errorf("%s: told again %+v", c.demand, again.Hopeless)
 		}
-		b.agentWith("large", `{"cpus":10,"mem":"4GiB","devices":{"npu":{"ids":["n0"],"capacity":[1]}}}`, map[string]string{"rack": "r2"})
+		b.agentWith("large", `{"cpus":10,"mem":"4GiB","devices":{"npu":{"ids":["n0"],"capacity":[1]}}}`, map[string]string{"rack": "r2", "zone": "b"})
 		found := false
 		for _, o := range b.offered() {
 			found = found || o.Demand == "d" && b.names[o.Agent] == "large"
