@@ -6,9 +6,12 @@ import "strings"
 
 // Nearest returns the known word that word was probably meant to be, or "":
 // the one with the fewest different letters, at most a third of the word's and
-// one more, or else the first that begins with it.
+// one more, or one where it is that short, or else the first that begins with it.
 func Nearest(word string, known []string) string {
 	best, least := "", 1+len(word)/3
+	if len(word) < 5 {
+		least = 1 // of so few letters two are half
+	}
 	for _, k := range known {
 		if d := distance(word, k); d <= least && len(k) > 1 {
 			if d < least || best == "" {
