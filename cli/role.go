@@ -167,7 +167,14 @@ func parseQuota(text string) (map[string]string, error) {
 			return nil, fmt.Errorf("%s is named twice", kind)
 		}
 		amount = strings.TrimSpace(amount)
-		if _, err := offers.ParseQuota(kind, amount); err != nil {
+		if err := wantKind(kind); err != nil {
+			return nil, err
+		}
+		n, err := offers.ParseQuota(kind, amount)
+		if err == nil && (kind == "mem" || kind == "disk") {
+			err = offers.WantUnit(amount, n)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
 		out[kind] = amount

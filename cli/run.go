@@ -156,7 +156,12 @@ func readAmounts(c *cli.Context) (r offers.Resources, err error) {
 		if c.String(flag) == "" {
 			continue
 		}
-		if r.Amounts[kind], err = offers.ParseScalar(kind, c.String(flag)); err != nil {
+		text := c.String(flag)
+		r.Amounts[kind], err = offers.ParseScalar(kind, text)
+		if err == nil && kind != offers.CPUs {
+			err = offers.WantUnit(text, r.Amounts[kind])
+		}
+		if err != nil {
 			return r, fmt.Errorf("--%s: %w", flag, err)
 		}
 	}
@@ -171,7 +176,11 @@ func readAmounts(c *cli.Context) (r offers.Resources, err error) {
 		}
 	}
 	if slice != "" {
-		if ask.Memory, err = offers.ParseSize(slice); err != nil {
+		ask.Memory, err = offers.ParseSize(slice)
+		if err == nil {
+			err = offers.WantUnit(slice, ask.Memory)
+		}
+		if err != nil {
 			return r, fmt.Errorf("--gpu-mem: %w", err)
 		}
 		if ask.Memory == 0 {

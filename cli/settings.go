@@ -327,6 +327,13 @@ func setAttributes(s *settings, m map[string]string) error {
 // place it stands at.
 func resources(s *settings, text string) error {
 	if _, err := inventory.Parse(text); err != nil {
+		for item := range strings.SplitSeq(text, ",") {
+			name, amount, _ := strings.Cut(item, "=")
+			meant := otherNames[strings.ToLower(strings.TrimSpace(name))]
+			if meant != "" && !strings.Contains(amount, "x") { // else it may be a class of devices
+				return fmt.Errorf("%.60s: there is no such kind; did you mean %s?", name, meant)
+			}
+		}
 		return errors.New(strings.TrimPrefix(err.Error(), "resources: "))
 	}
 	s.resources = text

@@ -3,6 +3,7 @@ package offers
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -106,19 +107,44 @@ func ParseQuota(kind, text string) (int64, error) {
 		return 0, fmt.Errorf("%q is no kind of resource: cpus, mem, disk, bandwidth or a device class", clip(kind))
 	}
 	n, err := ParseSize(text)
-	if err == nil && n > 0 && n < smallQuota && !strings.HasSuffix(text, "B") {
+	if err == nil && n > 0 && n < smallSize && !strings.HasSuffix(text, "B") {
 		return 0, fmt.Errorf("%s would be %s bytes: a device class is counted in the memory of its devices, so give a size such as 48GiB", clip(text), clip(text))
 	}
 	return n, err
 }
 
-// smallQuota is less memory than any device has, and more than any number of
-// devices.
-const smallQuota = 1 << 20
+// smallSize is less memory than any task or device has, and more than any
+// number of them.
+const smallSize = 1 << 20
+
+// WantUnit returns an error for n bytes of memory or disk that were read from
+// text without a unit and are less than 1 MiB: who writes 512 means MiB, and a
+// task with 512 bytes ends before it can say anything. It is for what people
+// write, and not for messages, in which a number is of bytes; "512B" is of
+// bytes for people, too.
+func WantUnit(text string, n int64) error {
+	if n > 0 && n < smallSize && !strings.HasSuffix(text, "B") {
+		return fmt.Errorf("%s would be %s bytes: give a size with its unit, such as 512MiB", clip(text), clip(text))
+	}
+	return nil
+}
 
 // ParseSize reads a number of bytes: an integer, or a number with one of
-// B KiB MiB GiB TiB PiB kB MB GB TB PB that comes to whole bytes.
-func ParseSize(text string) (int64, error) { return parseUnits(text, sizeUnits) }
+// B KiB MiB GiB TiB PiB kB MB GB TB PB that comes to whole bytes. The error for
+// a unit as others write it, such as 5G or 512m, names ours.
+func ParseSize(text string) (int64, error) {
+	n, err := parseUnits(text, sizeUnits)
+	if err == nil {
+		return n, nil
+	}
+	number := strings.TrimRight(text, "kmgtpibKMGTPIB")
+	suffix := text[len(number):]
+	ours := slices.ContainsFunc(sizeUnits, func(u unit) bool { return u.suffix == suffix })
+	if other := strings.ToUpper(suffix); !ours && plainNumber(number) && slices.Contains(otherUnits, strings.TrimSuffix(other, "B")) {
+		return 0, fmt.Errorf("%q is not an amount; did you mean %s%ciB?", clip(text), number, other[0])
+	}
+	return 0, err
+}
 
 // FormatSize writes bytes without loss, as ParseSize reads them, in the largest
 // unit that they are a whole number of: "24GiB", "81559MiB", "100B".
@@ -163,6 +189,9 @@ var sizeUnits = []unit{
 	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"PiB", 1 << 50},
 	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}, {"B", 1},
 }
+
+// otherUnits are those of other programs, in capitals and without a B.
+var otherUnits = []string{"K", "KI", "M", "MI", "G", "GI", "T", "TI", "P", "PI"}
 
 var bandwidthUnits = []unit{
 	{"Kbps", 1e3}, {"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12}, {"bps", 1},

@@ -199,6 +199,32 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
+func TestParseSizeNamesOurUnit(t *testing.T) {
+	for text, meant := range map[string]string{
+		"5G": "5GiB", "512m": "512MiB", "1.5g": "1.5GiB", "16Mi": "16MiB", "2gb": "2GiB", "2gib": "2GiB", "7k": "7KiB", "1T": "1TiB",
+		"12Q": "", "G": "", "": "", "5 apples": "", "1.5": "", "0.5B": "", "-1MiB": "", "1bb": "", "1GG": "", "1.0000001MB": "",
+	} {
+		_, err := offers.ParseSize(text)
+		if err == nil {
+			t.Errorf("%q is taken", text)
+		} else if _, got, _ := strings.Cut(err.Error(), "did you mean "); got != "" && got != meant+"?" || got == "" && meant != "" {
+			t.Errorf("%q: %v; want it to name %q", text, err, meant)
+		}
+	}
+}
+
+func TestWantUnit(t *testing.T) {
+	for text, fine := range map[string]bool{"0": true, "1": false, "512": false, "1e3": false, "1048575": false, "1048576": true, "512B": true, "1KiB": true} {
+		n, err := offers.ParseSize(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := offers.WantUnit(text, n); (err == nil) != fine {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestParseQuota(t *testing.T) {
 	for _, row := range []struct {
 		kind, text string

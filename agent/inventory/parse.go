@@ -48,6 +48,9 @@ func (d *Declared) item(name, amount string) error {
 			return fmt.Errorf("it is named twice")
 		}
 		n, err := offers.ParseScalar(s, amount)
+		if err == nil && (s == offers.Mem || s == offers.Disk) {
+			err = offers.WantUnit(amount, n)
+		}
 		d.amounts[s] = &n
 		return err
 	}
@@ -96,6 +99,11 @@ func parseDevices(class, amount string) ([]offers.Device, error) {
 	capacity, err := offers.ParseSize(size)
 	if err != nil {
 		return nil, err
+	}
+	if class == "gpu" { // others may be counted in what they like
+		if err := offers.WantUnit(size, capacity); err != nil {
+			return nil, err
+		}
 	}
 	if n > 0 && capacity == 0 {
 		return nil, fmt.Errorf("a device has at least one byte")

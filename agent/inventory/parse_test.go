@@ -14,7 +14,7 @@ func TestParse(t *testing.T) {
 		"cpus=4,mem=8GiB,disk=100GiB,bandwidth=1Gbps,ports=31000-32000,gpu=2x24GiB": `{"cpus":4,"mem":8589934592,"disk":107374182400,"bandwidth":1000000000,"ports":["31000-32000"],"devices":{"gpu":{"ids":["gpu-0","gpu-1"],"capacity":[25769803776,25769803776]}}}`,
 		"cpus=0,mem=0,disk=0,bandwidth=0,ports=0,gpu=0":                             `{}`,
 		" cpus = 1.5 , mem=0,disk=0, ports=80,ports=82-83":                          `{"cpus":1.5,"ports":[80,"82-83"]}`,
-		"cpus=1,mem=1,disk=1,ports=0,npu=1x1MiB,gpu=1x1KiB":                         `{"cpus":1,"mem":1,"disk":1,"devices":{"gpu":{"ids":["gpu-0"],"capacity":[1024]},"npu":{"ids":["npu-0"],"capacity":[1048576]}}}`,
+		"cpus=1,mem=1B,disk=1B,ports=0,npu=1x1MiB,gpu=1x1KiB":                       `{"cpus":1,"mem":1,"disk":1,"devices":{"gpu":{"ids":["gpu-0"],"capacity":[1024]},"npu":{"ids":["npu-0"],"capacity":[1048576]}}}`,
 	} {
 		d, err := inventory.Parse(text)
 		if err != nil {
@@ -39,6 +39,9 @@ func TestParseRefuses(t *testing.T) {
 		"cpus=1.0001":    "cpus",
 		"cpus=1,cpus=2":  "cpus",
 		"mem=1.5":        "mem",
+		"mem=16":         "512MiB",
+		"disk=1":         "512MiB",
+		"gpu=2x24":       "512MiB",
 		"mem=NaN":        "mem",
 		"ports=99999":    "ports",
 		"gpu=3":          "gpu",

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -217,11 +218,32 @@ func (d *decoder) resources(n ast.Node, path string, r *Resources) *Error {
 		if err != nil {
 			return err
 		}
-		if err := addKind(r, name, value); err != nil {
+		if err := cmp.Or(addKind(r, name, value), wantUnit(name, value)); err != nil {
 			return mistake(e.Value, at, "%s", strings.TrimPrefix(err.Error(), name+": "))
 		}
 	}
 	return nil
+}
+
+// wantUnit refuses a size that was written as a number and can't be meant so.
+// Classes of devices other than gpu may be counted in what they like.
+func wantUnit(name string, value any) error {
+	section, _ := value.(map[string]any)
+	switch name {
+	case "devices":
+		return wantUnit("gpu", section["gpu"])
+	case "gpu":
+		value = section["memory"]
+	case "mem", "disk":
+	default:
+		return nil
+	}
+	text := fmt.Sprint(value)
+	n, err := offers.ParseSize(text)
+	if err != nil {
+		return nil // it is no size, or there is none
+	}
+	return offers.WantUnit(text, n)
 }
 
 func addKind(r *Resources, name string, value any) error {
