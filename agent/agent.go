@@ -189,7 +189,7 @@ func (a *Agent) lockFolder() error {
 		}
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return fmt.Errorf("another agent uses %s: give this one a data_dir of its own", a.config.DataDir)
+		return fmt.Errorf("another agent or master uses %s: give this one a data_dir of its own", a.config.DataDir)
 	}
 	return fmt.Errorf("lock %s: %w", path, err)
 }

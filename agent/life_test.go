@@ -292,7 +292,7 @@ func TestKillTasksOnClose(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	m, dir := newMaster(t), t.TempDir()
 	run(t, config(t, dir, m))
-	if _, err := agent.Open(config(t, dir, m)); err == nil || !strings.Contains(err.Error(), "another agent uses") {
+	if _, err := agent.Open(config(t, dir, m)); err == nil || !strings.Contains(err.Error(), "another agent or master uses") {
 		t.Errorf("two agents on one folder: %v", err)
 	}
 	for name, change := range map[string]func(*agent.Config){

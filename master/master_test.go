@@ -103,7 +103,7 @@ func TestMasterServesAndStops(t *testing.T) {
 		t.Fatalf("%s, %v", answer, err)
 	}
 
-	if _, err := Open(c); err == nil || !strings.Contains(err.Error(), "another master uses") {
+	if _, err := Open(c); err == nil || !strings.Contains(err.Error(), "another master or agent uses") {
 		t.Errorf("a second master on the folder: %v", err)
 	}
 	if err := m.stop(); err != nil {

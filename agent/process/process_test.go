@@ -446,3 +446,47 @@ func TestBeside(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestClosedFolderIsNamed: whom a task runs as has to get to its sandbox and to
+// its program, and is told where that ends.
+func TestClosedFolderIsNamed(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root runs tasks as another user")
+	}
+	user := &record.User{UID: 1234, GID: 99, Groups: []uint32{7}}
+	for _, row := range []struct {
+		mode  os.FileMode
+		group int
+		fails bool
+	}{{0o700, 0, true}, {0o711, 0, false}, {0o750, 7, false}, {0o705, 99, true}, {0o750, 0, true}} {
+		b := newBench(t)
+		top := t.TempDir() // its parents are open to passage
+		closed := filepath.Join(top, "closed")
+		spec := b.spec(t, "true")
+		spec.Dir, spec.User = filepath.Join(closed, "sandbox"), user
+		for path, mode := range map[string]os.FileMode{filepath.Dir(top): 0o755, top: 0o755, closed: 0o755, spec.Dir: 0o755} {
+			if err := errors.Join(os.MkdirAll(path, 0o755), os.Chmod(path, mode)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(os.Chown(closed, 0, row.group), os.Chmod(closed, row.mode)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := b.Prepare("fw:task", limits.Need{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		started, err := p.Release(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if row.fails {
+			want = "start /bin/sh: permission denied: the user 1234 may not pass the folder " + closed
+		}
+		if started.Error != want {
+			t.Errorf("%o of group %d: %q, want %q", row.mode, row.group, started.Error, want)
+		}
+		p.Wait()
+	}
+}

@@ -119,9 +119,14 @@ func writeDurably(path string, content []byte) error {
 	return dir.Sync()
 }
 
-// lockFolder makes dir and keeps other masters out of it until the returned
-// file is closed. The kernel drops the lock with the process.
+// lockFolder makes dir and keeps other daemons out of it until the returned
+// file is closed. The kernel drops the lock with the process. dir is for the
+// master alone; folders above it that are made, too, stay open to passage,
+// since an agent beside it has sandboxes of other users.
 func lockFolder(dir string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(filepath.Clean(dir)), 0o711); err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
@@ -132,7 +137,7 @@ func lockFolder(dir string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("data_dir: another master uses %s: stop it, or give this one a folder of its own", dir)
+			return nil, fmt.Errorf("data_dir: another master or agent uses %s: stop it, or give this one a folder of its own", dir)
 		}
 		return nil, fmt.Errorf("data_dir: lock %s: %w", dir, err)
 	}

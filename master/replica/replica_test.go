@@ -3,6 +3,7 @@ package replica
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -223,7 +224,7 @@ func TestDataFolderIsLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := lockFolder(dir); err == nil || !strings.Contains(err.Error(), "another master uses") {
+	if second, err := lockFolder(dir); err == nil || !strings.Contains(err.Error(), "another master or agent uses") {
 		t.Errorf("a second master on the folder: %v", err)
 		_ = second.Close()
 	}
@@ -237,10 +238,30 @@ func TestDataFolderIsLocked(t *testing.T) {
 	_ = again.Close()
 }
 
+// What stands above the folder is for others, too: an agent's folder beside it
+// has sandboxes that tasks of other users have to get to.
+func TestOnlyTheDataFolderIsClosed(t *testing.T) {
+	above := filepath.Join(t.TempDir(), "rm")
+	lock, err := lockFolder(filepath.Join(above, "m1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	for path, want := range map[string]os.FileMode{above: 0o711, filepath.Join(above, "m1"): 0o700} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm() & 0o711; got != want {
+			t.Errorf("%s is %o, want %o", path, got, want)
+		}
+	}
+}
+
 func TestDataFolderIsGuarded(t *testing.T) {
 	c := config(t, "m1")
 	r := start(t, c)
-	if _, err := Open(c); err == nil || !strings.Contains(err.Error(), "another master uses") {
+	if _, err := Open(c); err == nil || !strings.Contains(err.Error(), "another master or agent uses") {
 		t.Errorf("a second master on the folder: %v", err)
 	}
 	if err := r.Close(); err != nil {

@@ -217,7 +217,12 @@ func run(spec *record.Spec, attr *syscall.ProcAttr, settle func(*record.Isolatio
 		pid, err = syscall.ForkExec(spec.Path, spec.Args, attr)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("start %s: %w", spec.Path, err)
+		err = fmt.Errorf("start %s: %w", spec.Path, err)
 	}
-	return pid, nil
+	if u := spec.User; u != nil && errors.Is(err, unix.EACCES) {
+		if folder := closed(u, spec.Dir, spec.Path); folder != "" {
+			err = fmt.Errorf("%w: the user %d may not pass the folder %s", err, u.UID, folder)
+		}
+	}
+	return pid, err
 }
