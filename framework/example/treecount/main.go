@@ -10,7 +10,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -46,7 +48,10 @@ type settings struct {
 
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	s, err := parse(args, errs)
-	if err != nil {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
 		fmt.Fprintln(errs, "treecount:", err)
 		return 2
 	}
@@ -62,7 +67,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 
 func parse(args []string, errs io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("treecount", flag.ContinueOnError)
-	flags.SetOutput(errs)
+	flags.SetOutput(io.Discard) // a mistake is told once, by who is returned it
 	goroot := ""
 	if root := os.Getenv("GOROOT"); root != "" {
 		goroot = filepath.Join(root, "src")
@@ -73,12 +78,16 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	}
 	tree := flags.String("tree", goroot, "the tree to count, such as \"$(go env GOROOT)/src\"")
 	flags.StringVar(&masters, "masters", masters, "host:port of the masters, by commas (RINGMASTER_MASTERS)")
-	token := flags.String("token", os.Getenv("RINGMASTER_TOKEN"), "the cluster's token (RINGMASTER_TOKEN)")
-	ca := flags.String("ca", "", "who signs the masters' certificates; speaks TLS")
+	token := flags.String("token", "", "the cluster's token (RINGMASTER_TOKEN)") // no default: help would show it
+	ca := flags.String("ca", os.Getenv("RINGMASTER_CA"), "PEM file with who signs the masters' certificates; speaks TLS (RINGMASTER_CA)")
 	role := flags.String("role", "demo", "the role to share as")
 	cpus := flags.String("cpus", "0.2", "cpus of one task")
 	mem := flags.String("mem", "64MiB", "memory of one task")
 	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			flags.SetOutput(errs)
+			flags.Usage()
+		}
 		return settings{}, err
 	}
 	s := settings{masters: strings.Split(masters, ","), role: offers.Role(*role)}
@@ -95,7 +104,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	if s.each.Amounts[offers.Mem], err = offers.ParseSize(*mem); err != nil {
 		return s, fmt.Errorf("--mem: %w", err)
 	}
-	s.door, err = door.Open(door.Config{Token: *token, CAFile: *ca})
+	s.door, err = door.Open(door.Config{Token: cmp.Or(*token, os.Getenv("RINGMASTER_TOKEN")), CAFile: *ca})
 	return s, err
 }
 

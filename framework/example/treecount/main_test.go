@@ -97,6 +97,19 @@ func TestTreecount(t *testing.T) {
 	}
 }
 
+// Help is no mistake, and does not show what is secret; a mistake is told once.
+func TestTreecountHelps(t *testing.T) {
+	t.Setenv("RINGMASTER_TOKEN", "secret")
+	var out, errs bytes.Buffer
+	if code := run(context.Background(), []string{"--help"}, &out, &errs); code != 0 || !strings.HasPrefix(errs.String(), "Usage of treecount:") || strings.Contains(errs.String(), "secret") {
+		t.Errorf("exit code %d, %s", code, errs.String())
+	}
+	errs.Reset()
+	if code := run(context.Background(), []string{"--trees"}, &out, &errs); code != 2 || errs.String() != "treecount: flag provided but not defined: -trees\n" {
+		t.Errorf("exit code %d, %s", code, errs.String())
+	}
+}
+
 func TestTreecountFails(t *testing.T) {
 	h := &host{stdout: map[string]string{}}
 	tree := t.TempDir()
