@@ -106,8 +106,8 @@ func TestSeekerSaysWhatItWaitsFor(t *testing.T) {
 		found []info
 		says  string
 	}{
-		{nil, "waiting for 2 more masters: 1 of 3 are here (m1)"},
-		{[]info{m("m2")}, "waiting for 1 more masters: 2 of 3 are here (m1, m2)"},
+		{nil, "waiting for more masters: 1 of 3 are here (m1)"},
+		{[]info{m("m2")}, "waiting for more masters: 2 of 3 are here (m1, m2)"},
 		{[]info{m("m1")}, "two masters are called m1"},
 		{[]info{m("m2"), m("m3"), m("m4")}, "4 new masters are here (m1, m2, m3, m4), but bootstrap_expect is 3"},
 		{[]info{m("m2"), m("m3")}, ""}, // they don't see the same yet

@@ -211,7 +211,7 @@ func (r *Replica) step(found []info) string {
 	case twins(fresh) != "":
 		return twins(fresh)
 	case missing > 0:
-		return fmt.Sprintf("waiting for %d more masters: %d of %d are here (%s)", missing, len(fresh), r.config.BootstrapExpect, names(fresh))
+		return fmt.Sprintf("waiting for more masters: %d of %d are here (%s)", len(fresh), r.config.BootstrapExpect, names(fresh))
 	case missing < 0:
 		return fmt.Sprintf("%d new masters are here (%s), but bootstrap_expect is %d: give all the same, or start the others once the cluster runs", len(fresh), names(fresh), r.config.BootstrapExpect)
 	}
