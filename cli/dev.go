@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,6 +140,8 @@ func devWork(c *cli.Context, s *settings, at, endpoint string, services devServi
 	return services.wait(c.Context)
 }
 
+var errUnasked = errors.New("nobody asked it to")
+
 // devServices are what runs in the one process.
 type devServices struct{ master, agent, jobs *runningService }
 
@@ -148,11 +151,11 @@ func (s devServices) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-s.master.done:
-		return fmt.Errorf("the master ended: %w", errors.Join(s.master.err, errStopped))
+		return fmt.Errorf("the master ended: %w", cmp.Or(s.master.err, errUnasked))
 	case <-s.agent.done:
-		return fmt.Errorf("the agent ended: %w", errors.Join(s.agent.err, errStopped))
+		return fmt.Errorf("the agent ended: %w", cmp.Or(s.agent.err, errUnasked))
 	case <-s.jobs.done:
-		return fmt.Errorf("the jobs framework ended: %w", errors.Join(s.jobs.err, errStopped))
+		return fmt.Errorf("the jobs framework ended: %w", cmp.Or(s.jobs.err, errUnasked))
 	}
 }
 
