@@ -96,6 +96,39 @@ func TestFailuresAreForgiven(t *testing.T) {
 	}
 }
 
+// TestStoppedServiceRollsNoMore: a rollout that a stop has cut short is not
+// shown as one that goes on; one that was over is.
+func TestStoppedServiceRollsNoMore(t *testing.T) {
+	for well, want := range map[bool]scheduler.RolloutState{false: "", true: scheduler.Rolled} {
+		tl := newTeller(t)
+		tl.sched.Settled()
+		tl.file("name: s\ntype: service\ncommand: x\nupdate: {healthy_for: 1s}\nresources: {cpus: 0.1}\n")
+		tl.offer("s.1.v1", "1", "a1")
+		tl.take()
+		tl.sched.Updated(tl.now, offers.Status{Task: "s.1.0.1", State: offers.Running, Started: tl.now, Time: tl.now})
+		tl.take()
+		if well {
+			tl.wait([]string{"2s"})
+			tl.take()
+		}
+		if _, err := tl.sched.Stop(tl.now, "s"); err != nil {
+			t.Fatal(err)
+		}
+		tl.take()
+		tl.sched.Updated(tl.now, offers.Status{Task: "s.1.0.1", State: offers.Killed, Started: tl.now, Time: tl.now})
+		tl.take()
+		d, err := tl.sched.Detail("s", 0, false)
+		if err != nil || d.State != scheduler.Stopped || len(d.Runs) != 1 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		for _, o := range []*scheduler.Rollout{d.Rollout, d.Runs[0].Rollout} {
+			if o == nil && want != "" || o != nil && o.State != want {
+				t.Errorf("well everywhere %t: the rollout is %+v, want %q", well, o, want)
+			}
+		}
+	}
+}
+
 // TestDropsAreForgottenWhereARolloutIsGivenUp although the service has more instances
 // then: the next pause is as after a first drop.
 func TestDropsAreForgottenWhereARolloutIsGivenUp(t *testing.T) {

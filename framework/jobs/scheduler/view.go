@@ -118,7 +118,7 @@ func (s *Scheduler) view(j *job) *View {
 		return v
 	}
 	r := j.runs[len(j.runs)-1]
-	v.Run, v.Created, v.Ended, v.Rollout = r.Number, r.Created, r.Ended, r.Rollout.copy()
+	v.Run, v.Created, v.Ended, v.Rollout = r.Number, r.Created, r.Ended, r.rollout()
 	if !j.timed() {
 		v.Version = r.Version
 	}
@@ -138,12 +138,13 @@ func (s *Scheduler) view(j *job) *View {
 	return v
 }
 
-// copy returns a rollout that does not change any more.
-func (o *Rollout) copy() *Rollout {
-	if o == nil {
+// rollout returns a copy of the run's, or nil where there is none, or where the
+// end of the run cut it short: it does not go on, whatever it says.
+func (r *Run) rollout() *Rollout {
+	if r.Rollout == nil || r.State.Ended() && r.Rollout.State == Rolling {
 		return nil
 	}
-	c := *o
+	c := *r.Rollout
 	return &c
 }
 
@@ -171,7 +172,7 @@ func (s *Scheduler) Detail(name string, after uint64, brief bool) (Detail, error
 	}
 	for _, r := range j.runs {
 		shown := r.Run
-		shown.Rollout = r.Rollout.copy()
+		shown.Rollout = r.rollout()
 		d.Runs = append(d.Runs, shown)
 	}
 	d.Job = j.latest().Job

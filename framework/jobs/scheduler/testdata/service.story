@@ -256,7 +256,6 @@ update web.1.1.3 killed
   write run/web/1
 look web
   stopped, run 1, version 9, 0 asked for
-  rollout to 9 rolling 
   0 stopped web.1.0.6 on a1
   1 stopped web.1.1.3 on a1
   2 stopped  on
