@@ -96,6 +96,24 @@ func TestFailuresAreForgiven(t *testing.T) {
 	}
 }
 
+// TestHealthIsTold: what a check says first, and anew, is more than "running" once more.
+func TestHealthIsTold(t *testing.T) {
+	tl := newTeller(t)
+	tl.sched.Settled()
+	tl.file("name: s\ntype: service\ncommand: x\nhealth: {tcp: {port: 80}}\nresources: {cpus: 0.1}\n")
+	tl.offer("s.1.v1", "1", "a1")
+	tl.take()
+	yes, no := true, false
+	for healthy, want := range map[*bool]string{nil: "on a1", &yes: "on a1, healthy", &no: "on a1, not healthy"} {
+		tl.sched.Updated(tl.now, offers.Status{Task: "s.1.0.1", State: offers.Running, Healthy: healthy, Address: "h", Started: tl.now, Time: tl.now})
+		tl.take()
+		d, err := tl.sched.Detail("s", 0, false)
+		if err != nil || d.Events[len(d.Events)-1].Text != want {
+			t.Errorf("%+v, %v; want %q last", d.Events, err, want)
+		}
+	}
+}
+
 // TestStoppedServiceRollsNoMore: a rollout that a stop has cut short is not
 // shown as one that goes on; one that was over is.
 func TestStoppedServiceRollsNoMore(t *testing.T) {

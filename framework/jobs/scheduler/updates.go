@@ -146,5 +146,11 @@ func where(in *Instance) string {
 	if in.Last.Host == "" {
 		return ""
 	}
-	return "on " + in.Last.Host
+	text := "on " + in.Last.Host
+	if h := in.Last.Healthy; h != nil && *h {
+		text += ", healthy"
+	} else if h != nil {
+		text += ", not healthy"
+	}
+	return text
 }
