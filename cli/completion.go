@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ringmaster-project/ringmaster/master/events"
+	"github.com/ringmaster-project/ringmaster/offers"
 )
 
 // The shells ask "ringmaster __complete WORDS..." for the candidates, so that
@@ -83,7 +84,7 @@ var liveArguments = map[string]string{
 	"kill": "tasks", "exec": "tasks", "logs": "tasks", "files": "tasks", "tasks": "tasks",
 	"agents": "agents", "drain": "agents", "undrain": "agents", "remove": "agents",
 	"frameworks": "frameworks", "teardown": "frameworks",
-	"masters remove": "masters", "leader transfer": "masters",
+	"masters remove": "masters", "leader transfer": "masters", "role set": "roles",
 	"job status": "jobs", "job logs": "jobs", "job stop": "jobs", "job scale": "jobs", "job rollback": "jobs", "job history": "jobs",
 }
 
@@ -100,6 +101,11 @@ func valuesOf(c *cli.Context, cmd *cli.Command, words []string) (all []string, k
 	case before == "--type" && cmd.Name == "events":
 		for _, t := range events.Types {
 			all = append(all, string(t))
+		}
+		return all, true
+	case before == "--placement":
+		for _, p := range offers.Placements() {
+			all = append(all, string(p))
 		}
 		return all, true
 	case before == "--view" && cmd.Name == "top":
