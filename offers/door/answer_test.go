@@ -185,3 +185,24 @@ func (o over) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return resp, err
 }
+
+// TestRefusalOfALaterRequest: what is no request is answered however long after the
+// last one it comes, and nobody has to take that answer for ever.
+func TestRefusalOfALaterRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		call := called(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") })
+		call.say(asks)
+		call.answer()
+		time.Sleep(AnswerPatience + time.Second)
+		call.say("no request\r\n\r\n")
+		if status, _, _ := call.answer(); status != http.StatusBadRequest {
+			t.Errorf("the answer is %d", status)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		call := called(t, func(http.ResponseWriter, *http.Request) {})
+		call.say("no request\r\n\r\n")
+		time.Sleep(AnswerPatience + time.Second)
+		call.ended()
+	})
+}
