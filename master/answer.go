@@ -129,7 +129,7 @@ func takesGzip(r *http.Request) bool {
 }
 
 // readBody reads one JSON object into v and refuses fields that v does not
-// have. An empty body leaves v as it is.
+// have, and keys that come twice. An empty body leaves v as it is.
 func readBody(r *http.Request, v any) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -148,6 +148,9 @@ func readBody(r *http.Request, v any) error {
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return offers.Errorf(offers.BadMessage, "the body holds more than one JSON object")
+	}
+	if err := offers.NoKeyTwice(body); err != nil {
+		return offers.Errorf(offers.BadMessage, "%s", err)
 	}
 	return nil
 }

@@ -84,6 +84,7 @@ func TestBadRequestsAreToldWhy(t *testing.T) {
 		{"GET", "/v1/explain?limit=0", "", 400, offers.BadMessage, "limit"},
 		{"GET", "/v1/explain?wish=%7B%22id%22:%22d%22%7D&limit=0", "", 400, offers.BadMessage, "limit"},
 		{"PUT", "/v1/roles/eng", `{"wait": 2}`, 400, offers.BadMessage, `"wait" is unknown`},
+		{"PUT", "/v1/roles/eng", `{"quota": {"limit": {"cpus": 1, "cpus": 2}}}`, 400, offers.BadMessage, `the key "cpus" is there twice`},
 		{"PUT", "/v1/roles/eng", `{"weight": "2"}`, 400, offers.BadMessage, "weight"},
 		{"PUT", "/v1/roles/eng", `{"weight": 0}`, 400, offers.BadMessage, "weight is 0"},
 		{"PUT", "/v1/roles/eng", `{"weight": 2`, 400, offers.BadMessage, "not a JSON object"},

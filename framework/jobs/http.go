@@ -191,7 +191,7 @@ func (d *Daemon) submit(r *http.Request) (any, error) {
 }
 
 // strict reads one JSON object into a value and refuses fields that it does not
-// have. fresh returns an empty value of its type.
+// have, and keys that come twice. fresh returns an empty value of its type.
 func strict(text []byte, into any, fresh func() any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -203,6 +203,9 @@ func strict(text []byte, into any, fresh func() any) error {
 		return offers.Errorf(offers.BadMessage, "%s", offers.Explain(text, fresh, err))
 	case decoder.More():
 		return offers.Errorf(offers.BadMessage, "something follows the JSON object")
+	}
+	if err := offers.NoKeyTwice(text); err != nil {
+		return offers.Errorf(offers.BadMessage, "%s", err)
 	}
 	return nil
 }
