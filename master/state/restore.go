@@ -25,7 +25,8 @@ func Read(r io.Reader) (*State, error) {
 		return nil, err
 	}
 	tx := begin(New())
-	var odd error // of the first record that makes no sense; only the checksum tells whether it is damaged or newer
+	busy := map[offers.FrameworkID]int{} // living tasks
+	var odd error                        // of the first record that makes no sense; only the checksum tells whether it is damaged or newer
 	for {
 		kind, n, err := in.head()
 		if err != nil {
@@ -42,12 +43,15 @@ func Read(r io.Reader) (*State, error) {
 			return nil, err
 		}
 		if odd == nil {
-			odd = tx.take(in.count, kind, payload)
+			odd = tx.take(in.count, kind, payload, busy)
 		}
 		in.count++
 	}
 	if odd != nil {
 		return nil, odd
+	}
+	for id, n := range busy {
+		tx.busy.Insert([]byte(id), n)
 	}
 	s := tx.commit()
 	if err := s.check(); err != nil {
@@ -56,12 +60,12 @@ func Read(r io.Reader) (*State, error) {
 	return s, nil
 }
 
-// take enters one record in its place.
-func (tx *tx) take(n uint64, kind recordKind, payload []byte) error {
+// take enters one record in its place, and counts the living tasks of frameworks.
+func (tx *tx) take(n uint64, kind recordKind, payload []byte, busy map[offers.FrameworkID]int) error {
 	if (kind == recordHeader) != (n == 0) {
 		return fmt.Errorf("read snapshot: record %d is of kind %s; the header comes first and once", n, kind)
 	}
-	if err := tx.restore(kind, payload); err != nil {
+	if err := tx.restore(kind, payload, busy); err != nil {
 		return fmt.Errorf("read snapshot: it was written whole, but this Ringmaster can't read its record %d, %s (%w): use the version that wrote it, or a newer one", n, kind, err)
 	}
 	return nil
@@ -146,7 +150,7 @@ func short(err error) error {
 }
 
 // restore enters one record and its indices.
-func (tx *tx) restore(kind recordKind, payload []byte) error {
+func (tx *tx) restore(kind recordKind, payload []byte, busy map[offers.FrameworkID]int) error {
 	switch kind {
 	case recordHeader:
 		var h header
@@ -182,9 +186,9 @@ func (tx *tx) restore(kind recordKind, payload []byte) error {
 		if err := decoding.Unmarshal(payload, &r); err != nil {
 			return err
 		}
-		return tx.restoreTask(&r.TaskRecord)
+		return tx.restoreTask(&r.TaskRecord, busy)
 	case recordTasks:
-		return readTasks(payload, tx.restoreTask)
+		return readTasks(payload, func(r *TaskRecord) error { return tx.restoreTask(r, busy) })
 	case recordEntry:
 		var e entryRecord
 		if err := decoding.Unmarshal(payload, &e); err != nil {
@@ -210,7 +214,7 @@ func (tx *tx) restoreAgent(a *Agent) error {
 	return enter(tx.agents, []byte(a.ID), a)
 }
 
-func (tx *tx) restoreTask(r *TaskRecord) error {
+func (tx *tx) restoreTask(r *TaskRecord, busy map[offers.FrameworkID]int) error {
 	for _, id := range []string{string(r.Framework), string(r.Agent), string(r.Spec.ID)} {
 		if id == "" || strings.IndexByte(id, 0) >= 0 { // it can't be a part of a key
 			return fmt.Errorf("%.60q is no id", id)
@@ -220,8 +224,7 @@ func (tx *tx) restoreTask(r *TaskRecord) error {
 	switch {
 	case t.End == nil:
 		tx.living.Put(t)
-		n, _ := tx.busy.Get([]byte(t.Framework))
-		tx.busy.Insert([]byte(t.Framework), n+1)
+		busy[t.Framework]++
 	case t.Acknowledged:
 		tx.history.add(t.Ended, t.Ref())
 	default:
