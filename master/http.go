@@ -20,9 +20,13 @@ import (
 	"github.com/ringmaster-project/ringmaster/offers/wire"
 )
 
-// longestSilence is after which a connection is given up whose other end is
-// stopped or cut off; for agents it is the agent timeout where that is less.
-const longestSilence = 30 * time.Second
+// After so long a silence a connection is given up whose other end is stopped or cut
+// off. An agent has longer, since an idle one is heard only when it asks for the leader,
+// or the agent timeout where that is less.
+const (
+	longestSilence = 30 * time.Second
+	agentSilence   = 40 * time.Second
+)
 
 // agentPing is after how long an agent is asked whether it lives, which has the rest of
 // its silence to answer. Where that is the longest, an idle one has asked for the leader

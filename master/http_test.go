@@ -286,11 +286,11 @@ func TestShapesAreGolden(t *testing.T) {
 	}
 }
 
-// TestWhenAgentsAreAsked: an idle agent asks for the leader after 15 s, which spares
+// TestWhenAgentsAreAsked: an idle agent asks for the leader after 25 s, which spares
 // asking it; of a shorter silence it has half to answer.
 func TestWhenAgentsAreAsked(t *testing.T) {
 	for silence, want := range map[time.Duration]time.Duration{
-		longestSilence: 20 * time.Second, 20 * time.Second: 10 * time.Second, 2 * time.Second: time.Second,
+		agentSilence: 30 * time.Second, 20 * time.Second: 10 * time.Second, 2 * time.Second: time.Second,
 	} {
 		if got := agentPing(silence); got != want {
 			t.Errorf("of a silence of %v it is asked after %v, want %v", silence, got, want)

@@ -75,7 +75,7 @@ func Open(c Config) (_ *Master, err error) {
 	m.api = &api{
 		loop: m.loop, replica: m.replica, feed: f, meters: m.loop.meters, tracer: c.Tracer, door: c.Door, logger: m.logger, version: c.Version,
 		framework: m.loop.serveFramework, agent: m.loop.serveAgent, follower: m.loop.serveFollower,
-		silence: min(longestSilence, m.config.AgentTimeout), hold: electionHold, entrance: newGate(), looks: newGate(), unsent: wire.NewUnsent(unsentSize),
+		silence: min(agentSilence, m.config.AgentTimeout), hold: electionHold, entrance: newGate(), looks: newGate(), unsent: wire.NewUnsent(unsentSize),
 		agents: agents,
 	}
 	m.api.build()

@@ -32,8 +32,8 @@ const (
 	// agent (see [Seeker.Call]). Its answers to pings are most of
 	// what idle agents hear, and they are most of what an idle leader has to do:
 	// after masterPing it is asked, and has the rest of masterSilence to answer.
-	masterSilence = 20 * time.Second
-	masterPing    = 15 * time.Second
+	masterSilence = 30 * time.Second
+	masterPing    = 25 * time.Second
 )
 
 // AnswerTimeout is how long an agent waits for the answer to its registration.
