@@ -254,6 +254,7 @@ func TestDoorOfTheDaemon(t *testing.T) {
 		{"PUT", "/v1/jobs/a", "", "sesame", "", 400, "a JSON object is needed, and there is nothing"},
 		{"POST", "/v1/jobs/a/scale", `{"count": "a"}`, "sesame", "", 400, `"count: string can't stand here"`},
 		{"POST", "/v1/jobs/a/scale", `{"cuont": 1}`, "sesame", "", 400, `unknown field`},
+		{"POST", "/v1/jobs/a/scale", `{"count": 1}}`, "sesame", "", 400, "something follows"},
 		{"POST", "/v1/jobs/a/scale", `{"count": 1, "count": 2}`, "sesame", "", 400, `is there twice`},
 		{"POST", "/v1/jobs/a/rollback", `[]`, "sesame", "", 400, `"a JSON object is needed, not an array"`},
 		{"POST", "/v1/jobs/a/rollback", ``, "sesame", "", 400, "a JSON object is needed, and there is nothing"},

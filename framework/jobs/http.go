@@ -195,13 +195,13 @@ func (d *Daemon) submit(r *http.Request) (any, error) {
 func strict(text []byte, into any, fresh func() any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	switch {
+	switch err := decoder.Decode(into); {
 	case err == io.EOF:
 		return offers.Errorf(offers.BadMessage, "a JSON object is needed, and there is nothing")
 	case err != nil:
 		return offers.Errorf(offers.BadMessage, "%s", offers.Explain(text, fresh, err))
-	case decoder.More():
+	}
+	if _, err := decoder.Token(); err != io.EOF {
 		return offers.Errorf(offers.BadMessage, "something follows the JSON object")
 	}
 	if err := offers.NoKeyTwice(text); err != nil {
