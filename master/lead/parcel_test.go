@@ -69,6 +69,9 @@ func TestParcelsAreBounded(t *testing.T) {
 		for i := range 1000 {
 			task.ID = offers.TaskID(fmt.Sprint("t", i))
 			p.launch(1, state.NewTask(&state.TaskRecord{Spec: task}, nil), 999-i)
+			if most := 1 + parcelWeight/len(large); name != "many" && cap(p.launched) > most {
+				t.Fatalf("%s: a message has room for %d launches; %d fit", name, cap(p.launched), most)
+			}
 			p.acknowledge(wire.StatusRef{UpdateID: "u"})
 		}
 		p.flush()
