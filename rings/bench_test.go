@@ -180,11 +180,10 @@ func (l *load) releaseAll(rnd *rand.Rand) {
 // kinds. What was placed goes back, untimed, so that the cluster stays as it is.
 //
 // Measured with go1.26.8 linux/amd64 on 2 virtual cores (AMD EPYC, family 26,
-// 32 MiB shared L3, 4 KiB pages) beside other work: mixed 1.1 to 1.4 µs at
-// 10,000 agents; 5.3 to 9.9 µs at 1,000,000, nearly all of it waiting for memory
-// (about 250 MB are walked at random), so it follows what the neighbours do.
-// equal 0.6 and 0.65 µs; stranded 1.5 and 8.5 µs. Closest alone, mixed: 0.11 to
-// 0.17 and 0.75 to 0.95 µs.
+// 32 MiB shared L3, 4 KiB pages) beside other work: mixed, where no two agents have
+// the same, 0.65 to 0.7 µs at 10,000 agents; 3.5 µs at 1,000,000, nearly all of it
+// waiting for memory, so it follows what the neighbours do. equal 0.43 and 0.45 µs;
+// stranded 0.87 and 3.1 to 3.4 µs. Closest alone, mixed: 0.16 and 0.72 to 0.78 µs.
 func BenchmarkPlace(b *testing.B) {
 	forEachCluster(b, func(b *testing.B, x *rings.Index) {
 		l, rnd := newLoad(x), rand.New(rand.NewPCG(9, 9))

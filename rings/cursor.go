@@ -1,8 +1,6 @@
 package rings
 
 import (
-	"slices"
-
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -47,8 +45,13 @@ type Cursor struct {
 	// first and last are the least and the greatest amount of the present
 	// stretch, and lastKey is no less than the key of any agent in it.
 	first, last, lastKey int64
-	// slot is that of the latest candidate, none before the first.
-	slot int32
+	// lot is that of the latest candidate, none before the first. While more of its
+	// agents may be still to come inside is set, and slot is who was last, none before
+	// the first of them.
+	lot, slot int32
+	inside    bool
+	// own is what the latest candidate has of the kind.
+	own int64
 	// ring is one that was asked for, 0 before, and until the greatest amount in it
 	// while its stretch lasts.
 	ring  int
@@ -86,7 +89,7 @@ func (x *Index) candidates(kind Kind, need []int64, still bool) Cursor {
 	k := l.holding(need[kind])
 	c := Cursor{
 		x: x, kind: kind, need: need, version: x.version, still: still,
-		slot: none, until: absent, turn: max(k, l.Reach), outer: len(l.Bounds),
+		lot: none, until: absent, turn: max(k, l.Reach), outer: len(l.Bounds),
 	}
 	c.pack()
 	c.seek(max(need[kind], 0), l.last(c.turn))
@@ -94,13 +97,16 @@ func (x *Index) candidates(kind Kind, need []int64, still bool) Cursor {
 }
 
 // Settle prepares a kind for [Index.Still].
-func (x *Index) Settle(kind Kind) { x.trees[kind].prepare(0) }
+func (x *Index) Settle(kind Kind) {
+	x.trees[kind].prepare(0)
+	x.arrangeAll()
+}
 
 // Still is [Index.Candidates] for walks that run at the same time: they write
 // nothing, and so leave summaries as loose as they are. Since the last change of
 // the index the kind must have been settled; else Still panics.
 func (x *Index) Still(kind Kind, need []int64) Cursor {
-	if t := &x.trees[kind]; t.deferring || !t.exhausted {
+	if t := &x.trees[kind]; t.deferring || !t.exhausted || x.anyFresh {
 		panic("rings: a kind that was not settled is walked")
 	}
 	return x.candidates(kind, need, true)
@@ -110,9 +116,13 @@ func (x *Index) Still(kind Kind, need []int64) Cursor {
 // that of b, where it comes to both.
 func (x *Index) Earlier(kind Kind, need []int64, a, b int) bool {
 	l, t := &x.layouts[kind], &x.trees[kind]
-	e, f := t.entryOf(int32(a)), t.entryOf(int32(b))
+	lot, other := x.nodes[a].lot, x.nodes[b].lot
+	if lot == other {
+		return x.before(int32(a), int32(b))
+	}
+	e, f := t.entryOf(lot), t.entryOf(other)
 	turn := max(l.holding(need[kind]), l.Reach)
-	i, j := l.holding(t.vector(e.slot)[kind]), l.holding(t.vector(f.slot)[kind])
+	i, j := l.holding(t.vector(lot)[kind]), l.holding(t.vector(other)[kind])
 	if (i > turn || j > turn) && i != j {
 		return i <= turn || j > turn && i > j
 	}
@@ -127,7 +137,7 @@ func (x *Index) Outermost(kind Kind, need []int64) Cursor {
 	l := &x.layouts[kind]
 	c := Cursor{
 		x: x, kind: kind, need: need, version: x.version,
-		leaf: none, slot: none, until: absent, turn: l.holding(need[kind]) - 1, outer: len(l.Bounds),
+		leaf: none, lot: none, until: absent, turn: l.holding(need[kind]) - 1, outer: len(l.Bounds),
 	}
 	c.pack()
 	return c
@@ -179,32 +189,53 @@ func (c *Cursor) Step() (slot int, ok bool) {
 		panic("rings: cursor used after the index changed")
 	}
 	for {
-		for c.leaf != none {
-			if c.scan() {
-				return int(c.slot), true
-			}
+		if c.inside && c.member() {
+			return int(c.slot), true
 		}
-		if !c.stretch() {
+		if c.leaf == none && !c.stretch() {
 			return 0, false
 		}
+		if c.leaf != none && c.scan() {
+			c.slot, c.inside = none, true
+		}
+	}
+}
+
+// member goes to the next agent of the latest lot that is not left out; false when
+// there is none.
+func (c *Cursor) member() bool {
+	for {
+		if c.slot == none {
+			c.slot = c.x.leader(c.lot)
+		} else {
+			c.slot = c.x.next(c.slot)
+		}
+		switch {
+		case c.slot == none:
+			c.inside = false
+			return false
+		case !c.pass.Has(int(c.slot)):
+			return true
+		}
+		c.passed = true
 	}
 }
 
 // Ring is the latest candidate's, as in [Candidate]; 0 before the first.
 func (c *Cursor) Ring() int {
-	if c.slot == none {
+	if c.lot == none {
 		return 0
 	}
-	if own := c.Free()[c.kind]; own > c.until {
+	if c.own > c.until {
 		l := &c.x.layouts[c.kind]
-		c.ring = l.holding(own)
+		c.ring = l.holding(c.own)
 		c.until = l.last(c.ring)
 	}
 	return c.ring
 }
 
 // Free is what the latest candidate has, as in [Candidate].
-func (c *Cursor) Free() []int64 { return c.x.vector(c.slot) }
+func (c *Cursor) Free() []int64 { return c.x.vector(c.lot) }
 
 // SkipRing passes over the rest of the latest candidate's ring, for a caller
 // that wants only a few from each.
@@ -212,6 +243,7 @@ func (c *Cursor) SkipRing() {
 	if c.version != c.x.version {
 		panic("rings: cursor used after the index changed")
 	}
+	c.inside = false
 	if ring := c.Ring(); ring > 0 && ring < c.turn {
 		c.seek(c.x.layouts[c.kind].first(ring+1), c.last)
 	} else if ring > 0 {
@@ -226,34 +258,7 @@ func (c *Cursor) SkipAlike() {
 	if c.version != c.x.version {
 		panic("rings: cursor used after the index changed")
 	}
-	if c.slot == none || c.leaf == none {
-		return
-	}
-	t := &c.x.trees[c.kind]
-	e, n := t.entryOf(c.slot), int(t.leafHeads[c.leaf].n)
-	if c.at < n && t.leaves[c.leaf].key[c.at] != e.key {
-		return
-	}
-	if c.at < n && t.alike(c.leaf, n-1, e) {
-		c.at = n
-	}
-	for ; c.at < n; c.at++ {
-		if !t.alike(c.leaf, c.at, e) {
-			return
-		}
-	}
-	if up := t.leafHeads[c.leaf].parent; up != none {
-		if i := t.indexOf(up, c.leaf) + 1; i < len(t.kids(up)) && !t.alike(up, i, e) {
-			return // the next leaf begins with another sort
-		}
-	}
-	c.descend(func(id int32) int { return t.upTo(id, e) })
-}
-
-// alike says whether the agent of the entry at i of a node has all that e's has.
-func (t *tree) alike(id int32, i int, e entry) bool {
-	f := t.entry(id, i)
-	return f.key == e.key && slices.Equal(t.vector(f.slot), t.vector(e.slot))
+	c.inside = false
 }
 
 // stretch goes on to the next ring from the outermost down. The rings from K
@@ -273,36 +278,31 @@ func (c *Cursor) stretch() bool {
 	return true
 }
 
-// scan goes to the next fitting entry of the leaf, and to the next leaf when
+// scan goes to the next fitting lot of the leaf, and to the next leaf when
 // there is none.
 func (c *Cursor) scan() bool {
 	t := &c.x.trees[c.kind]
 	nd, h, wanted, ample := &t.leaves[c.leaf], &t.leafHeads[c.leaf], c.wanted(), c.ample()
 	for ; c.at < int(h.n); c.at++ {
-		slot := nd.slot[c.at]
-		if nd.key[c.at] > c.lastKey {
+		key, lot := nd.key[c.at], nd.lot[c.at]
+		if key > c.lastKey {
 			c.leaf = none
 			return false
 		}
-		lanes := t.lanes(slot)
+		lanes := t.lanes(lot)
 		if !mayFit(lanes, wanted) {
 			continue
 		}
-		v := t.vector(slot)
-		own := v[c.kind]
+		own := t.own(key, lot)
 		if own > c.last {
 			c.leaf = none
 			return false
 		}
-		if own < c.first || !mayFit(lanes, ample) && !fits(v, c.need) {
+		if own < c.first || !mayFit(lanes, ample) && !fits(t.vector(lot), c.need) {
 			continue
 		}
 		c.whole = false
-		if c.pass.Has(int(slot)) {
-			c.passed = true
-			continue
-		}
-		c.slot = slot
+		c.lot, c.own = lot, own
 		c.at++
 		return true
 	}

@@ -28,49 +28,53 @@
 //
 // # The trees
 //
-// The order of a kind is a B+tree with 32 agents to a leaf and 64 children to an
-// inner node. Beside each child
-// stand its tops, upper bounds of what any agent under it has free of every
-// kind:
+// Agents that have exactly the same are a lot (see lots.go), and lots are what the
+// trees hold. The order of a kind is a B+tree with 32 lots to a leaf and 64 children to
+// an inner node. Beside each child stand its tops, upper bounds of what any lot under
+// it has free of every kind:
 //
-//	           least agent   a2            a9            a4
+//	           least lot     l2            l9            l4
 //	inner      tops          cpus 7        cpus 9        cpus 11
 //	                         mem 64        mem 2         mem 128
 //	                          |             |             |
-//	leaves                  a2 .. a3      a9 .. a7      a4 .. a8
+//	leaves                  l2 .. l3      l9 .. l7      l4 .. l8
+//	                        |     |
+//	lots               a1 a5 a9   a7
 //
 // A demand of 5 cpus and 8 mem passes over the middle leaf unread. Tops may be
 // too high after agents got less: lowering them at once would mean to read a
 // whole leaf for every allocation. A search that passed through a node in vain
 // lowers them (see tops.go), so a lookup writes, though only summaries.
 //
-// On a large cluster all of this waits for memory, so nodes and agents are
+// On a large cluster all of this waits for memory, so nodes, lots and agents are
 // numbers into slices without pointers, an entry's amounts are one word (see
-// node.go), and tops and agents are compared by 16 bits an amount before they are
+// node.go), and tops and lots are compared by 16 bits an amount before they are
 // in full (see lanes.go).
 //
 // # Costs
 //
-// With n agents, m kinds, r rings of the kind. None of these allocates, except
-// for nodes now and then as agents come or spread, and for lookups in more than 16
+// With a agents in n lots, m kinds, r rings of the kind. None of these allocates,
+// except for nodes now and then as lots come or spread, and for lookups in more than 16
 // kinds and measures.
 //
-//	Closest, first Next   O(m log n)        amortised, where tops tell the truth
+//	Closest, first Next   O(m log n)        amortised, where tops tell the truth, and
+//	                      O(log a) for each agent that came into the lot
 //	further Next          O(m)              amortised over the agents that fit
 //	  that finds nothing  O(m (log n + r))
-//	Set, Move             O(m (m + log n)); O(1) in a kind that is not asked for,
+//	Set, Move             O(m), and where a lot comes or ends
+//	                      O(m (m + log n)); O(1) in a kind that is not asked for,
 //	                      which the next question in it makes up for, see late.go
 //	  that gives room     one look upwards more per kind
 //	Remove                O(m log n)        the slot goes to the next new agent
-//	tightening a node     O(64 m)           at most once per agent that left it
-//	asking of a kind for nothing            O(n log n) once, for the agents that have
+//	tightening a node     O(64 m)           at most once per lot that left it
+//	asking of a kind for nothing            O(n log n) once, for the lots that have
 //	                                        nothing of it; for as many questions as
-//	                                        there are agents they cost no more
+//	                                        there are lots they cost no more
 //	asking of a kind that nobody asked of   the same, for who has any of it; before
-//	for as many questions as agents         that what changes costs nothing in it
-//	memory                about 50 bytes per agent and kind
+//	for as many questions as lots           that what changes costs nothing in it
+//	memory                about 50 bytes per lot and kind, and 50 per agent
 //
-// What tops cannot see is a leaf where one agent has the cpus and another the
-// memory: such leaves are read. Agents sorted by cpus whose memory is strewn
+// What tops cannot see is a leaf where one lot has the cpus and another the
+// memory: such leaves are read. Lots sorted by cpus whose memory is strewn
 // independently of it therefore cost more the rarer the fitting pair is.
 package rings

@@ -8,22 +8,22 @@ import (
 // rank enters the order of a new agent's id. An id that differs from all others
 // earlier than they did makes the orders of all anew, which happens at most once
 // for each of its bytes.
-func (t *table) rank(slot int32) {
-	id := string(t.ids[slot])
-	if len(t.ids) == 1 {
-		t.common = id
+func (m *members) rank(slot int32) {
+	id := string(m.ids[slot])
+	if len(m.ids) == 1 {
+		m.common = id
 	}
-	if !strings.HasPrefix(id, t.common) {
+	if !strings.HasPrefix(id, m.common) {
 		n := 0
-		for n < len(id) && id[n] == t.common[n] {
+		for n < len(id) && id[n] == m.common[n] {
 			n++
 		}
-		t.common = t.common[:n]
-		for i, other := range t.ids {
-			t.order[i] = eight(string(other), n)
+		m.common = m.common[:n]
+		for i, other := range m.ids {
+			m.nodes[i].order = eight(string(other), n)
 		}
 	}
-	t.order[slot] = eight(id, len(t.common))
+	m.nodes[slot].order = eight(id, len(m.common))
 }
 
 // eight is the eight bytes of an id from a position on. What is missing at the

@@ -17,52 +17,20 @@ type Index struct {
 	// Static after New.
 	layouts []Layout
 
-	*table
+	lots
+	members
 	slots map[offers.AgentID]int32
 	// spare are the slots of removed agents, to be used before new ones.
 	spare []int32
-	// trees has one tree per kind that is no measure, over the agents that have
+	// trees has one tree per kind that is no measure, over the lots that have
 	// the kind; see [tree.files].
 	trees []tree
-	// going are those in which an agent is on its way, while [Index.refile] runs.
+	// going are those in which a lot is on its way, while [Index.refile] runs.
 	going []*tree
+	// row is where a vector is put in order that is not in the index yet.
+	row []int64
 	// version counts changes, so that a cursor notices that it is stale.
 	version uint64
-}
-
-// table is what all trees share about the agents, by slot. Flat arrays without
-// pointers: the collector passes over them, and one agent's row is one or two
-// cache lines.
-type table struct {
-	kinds int
-	// words are those of a vector's lanes.
-	words int
-	// ids is empty where the slot is spare.
-	ids []offers.AgentID
-	// common is what all ids ever seen begin with, and order[slot] the eight
-	// bytes after it, the first the highest: they tell nearly all ids apart
-	// without reading the strings.
-	common string
-	order  []uint64
-	// free[slot*kinds+kind] is never below absent.
-	free []int64
-	// packed[slot*words] and on are the agent's lanes.
-	packed []uint64
-	// asked counts the questions to all trees.
-	asked uint64
-	// home[slot*kinds+kind] is the leaf that files the agent in the tree of the
-	// kind, or none.
-	home []int32
-}
-
-func (t *table) vector(slot int32) []int64 {
-	at := int(slot) * t.kinds
-	return t.free[at : at+t.kinds : at+t.kinds]
-}
-
-func (t *table) lanes(slot int32) []uint64 {
-	at := int(slot) * t.words
-	return t.packed[at : at+t.words : at+t.words]
 }
 
 // New returns an empty index with one ring set per layout.
@@ -71,7 +39,8 @@ func New(layouts []Layout) (*Index, error) {
 		return nil, errors.New("ring layouts: the list is empty")
 	}
 	measure := slices.IndexFunc(layouts, func(l Layout) bool { return l.Measure })
-	x := &Index{table: &table{kinds: len(layouts), words: (len(layouts) + lanesEach - 1) / lanesEach}, slots: make(map[offers.AgentID]int32)}
+	shared := &table{kinds: len(layouts), words: (len(layouts) + lanesEach - 1) / lanesEach}
+	x := &Index{lots: newLots(shared), slots: make(map[offers.AgentID]int32), row: make([]int64, len(layouts))}
 	for k, l := range layouts {
 		if err := l.Validate(); err != nil {
 			return nil, err
@@ -86,7 +55,7 @@ func New(layouts []Layout) (*Index, error) {
 		l.step = l.equallyWide()
 		x.layouts = append(x.layouts, l)
 		if !l.Measure {
-			x.trees = append(x.trees, newTree(x.table, Kind(k), Kind(measure)))
+			x.trees = append(x.trees, newTree(shared, Kind(k), Kind(measure)))
 		}
 	}
 	return x, nil
@@ -103,11 +72,11 @@ func (x *Index) Free(id offers.AgentID) []int64 {
 	if !ok {
 		return nil
 	}
-	return x.vector(slot)
+	return x.FreeAt(int(slot))
 }
 
 // FreeAt is [Index.Free] for a caller who holds the slot of an agent.
-func (x *Index) FreeAt(slot int) []int64 { return x.vector(int32(slot)) }
+func (x *Index) FreeAt(slot int) []int64 { return x.vector(x.nodes[slot].lot) }
 
 // Ring is the ring of a kind, from 1, that holds agents with that amount of it.
 func (x *Index) Ring(kind Kind, amount int64) int { return x.layouts[kind].holding(amount) }
@@ -129,43 +98,64 @@ func (x *Index) Set(id offers.AgentID, free []int64) (slot int) {
 // which at many agents costs as much as moving in one kind. The slot of a
 // removed agent panics, since it would be found again as a candidate.
 func (x *Index) Move(slot int, free []int64) {
-	if x.ids[slot] == "" {
+	from := x.nodes[slot].lot
+	if from == none {
 		panic(fmt.Sprintf("rings: slot %d belongs to no agent", slot))
 	}
 	if len(free) != x.kinds {
 		panic(fmt.Sprintf("rings: agent %q has %d amounts in an index of %d kinds", x.ids[slot], len(free), x.kinds))
 	}
+	had := x.vector(from)
 	changed, grown := false, false
-	row := x.vector(int32(slot))
 	for k, amount := range free {
 		amount = max(amount, absent)
-		changed = changed || amount != row[k]
-		grown = grown || amount > row[k]
-		row[k] = amount
+		changed = changed || amount != had[k]
+		grown = grown || amount > had[k]
+		x.row[k] = amount
 	}
 	if !changed {
 		return
 	}
-	pack(x.lanes(int32(slot)), row)
-	x.refile(int32(slot), grown)
+	x.version++
+	hash := hash(x.row)
+	to := x.find(x.row, hash)
+	if to == none && x.alone(int32(slot)) { // its lot goes with it
+		x.erase(from)
+		x.write(from, x.row, hash)
+		x.refile(from, grown)
+		return
+	}
+	x.part(int32(slot))
+	if to == none {
+		to = x.begin(x.row, hash)
+		x.refile(to, true)
+	}
+	x.enlist(int32(slot), to)
 }
 
-// refile brings all trees into line with the agent's changed vector. Step by
+// part takes an agent out of its lot, which ends if it was the last.
+func (x *Index) part(slot int32) {
+	if lot := x.nodes[slot].lot; x.dismiss(slot) {
+		x.end(lot)
+		x.refile(lot, false)
+	}
+}
+
+// refile brings all trees into line with a lot's changed vector. Step by
 // step in all trees, rather than tree by tree: in a large index nearly every
 // node is a cache miss, and the misses of one step overlap because the trees do
 // not depend on each other. A tree that nobody asks puts it off, see late.go.
-func (x *Index) refile(slot int32, grown bool) {
-	x.version++
+func (x *Index) refile(lot int32, grown bool) {
 	going := x.going[:0]
 	for k := range x.trees {
-		if t := &x.trees[k]; !t.asleep && t.concerned(slot) && !t.defers(slot) {
-			t.touchHome(slot)
+		if t := &x.trees[k]; !t.asleep && t.concerned(lot) && !t.defers(lot) {
+			t.touchHome(lot)
 			going = append(going, t)
 		}
 	}
 	x.going = going
 	for _, t := range going {
-		t.leave(slot, grown)
+		t.leave(lot, grown)
 		t.aim()
 	}
 	for down := true; down; {
@@ -185,12 +175,8 @@ func (x *Index) Remove(id offers.AgentID) {
 	if !ok {
 		return
 	}
-	row := x.vector(slot)
-	for k := range row {
-		row[k] = absent
-	}
-	clear(x.lanes(slot))
-	x.refile(slot, false)
+	x.version++
+	x.part(slot)
 	delete(x.slots, id)
 	x.ids[slot] = ""
 	x.spare = append(x.spare, slot)
@@ -203,16 +189,18 @@ func (x *Index) admit(id offers.AgentID) int32 {
 		slot, x.spare = x.spare[n-1], x.spare[:n-1]
 		x.ids[slot] = id
 	} else {
-		x.ids, x.order = append(x.ids, id), append(x.order, 0)
-		for range x.kinds {
-			x.free = append(x.free, absent)
-			x.home = append(x.home, none)
-		}
-		for range x.words {
-			x.packed = append(x.packed, 0)
-		}
+		x.ids, x.nodes = append(x.ids, id), append(x.nodes, member{})
 	}
 	x.slots[id] = slot
 	x.rank(slot)
+	for k := range x.row {
+		x.row[k] = absent
+	}
+	hash := hash(x.row)
+	lot := x.find(x.row, hash)
+	if lot == none {
+		lot = x.begin(x.row, hash)
+	}
+	x.enlist(slot, lot)
 	return slot
 }

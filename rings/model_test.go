@@ -295,8 +295,15 @@ func (w *twin) compareSample(kind rings.Kind, need []int64, room, ofRing int) {
 			}
 		}
 		c = walk(kind, need)
-		got := make([]int32, room)
-		if got = got[:c.Sample(got, ofRing)]; !slices.Equal(got, want) {
+		some := make([]rings.Sampled, room)
+		var got []int32
+		for _, a := range some[:c.Sample(some, ofRing)] {
+			got = append(got, a.Slot)
+			if free := w.index.FreeOf(a); !slices.Equal(free, w.index.FreeAt(int(a.Slot))) {
+				w.t.Fatalf("%s is sampled with %d, has %d", w.holders[int(a.Slot)], free, w.index.FreeAt(int(a.Slot)))
+			}
+		}
+		if !slices.Equal(got, want) {
 			w.t.Fatalf("kind %d need %d, %d of each ring:\n got slots %v\nwant %v", kind, need, ofRing, got, want)
 		}
 	}

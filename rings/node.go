@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	// leafWidth is how many entries a leaf holds at most: few, because an agent
+	// leafWidth is how many entries a leaf holds at most: few, because a lot
 	// that moves has half of two leaves shifted in every kind, and on a large
 	// cluster each line of them is a miss.
 	leafWidth = 32
 	// width is how many children an inner node has at most. Inner nodes are few
-	// and stay in caches, so they are wide, and the tree is low: a million agents
+	// and stay in caches, so they are wide, and the tree is low: a million lots
 	// are at four levels.
 	width = 64
 	// block is how many keys share a cache line.
@@ -30,23 +30,23 @@ type head struct {
 	loose bool
 }
 
-// leaf has agents for entries, ascending by [tree.before]. Only the first n of
+// leaf has lots for entries, ascending by [tree.before]. Only the first n of
 // its head count; beyond them key is unused, see [below].
 type leaf struct {
-	key  [leafWidth]int64
-	slot [leafWidth]int32
+	key [leafWidth]int64
+	lot [leafWidth]int32
 }
 
-// inner has the least agents of its children for entries.
+// inner has the least lots of its children for entries.
 type inner struct {
-	key  [width]int64
-	slot [width]int32
+	key [width]int64
+	lot [width]int32
 	// kids are the children, one per entry.
 	kids [width]int32
 }
 
-// A key is what an agent has of the tree's kind and of the tree's other, in one
-// word: it settles nearly all comparisons without the agents' vectors, and where
+// A key is what a lot has of the tree's kind and of the tree's other, in one
+// word: it settles nearly all comparisons without the lots' vectors, and where
 // two keys differ the vectors differ the same way. Amounts that are too large for
 // their part of the word share the greatest key there is, and are compared in
 // full.
@@ -60,7 +60,7 @@ const (
 	unused = math.MaxInt64
 )
 
-// keyOf is the key of an agent that has so much of the tree's kind, and of its
+// keyOf is the key of a lot that has so much of the tree's kind, and of its
 // other, which is no less than absent.
 func keyOf(own, other int64) int64 {
 	if own >= ownMost {
@@ -69,13 +69,21 @@ func keyOf(own, other int64) int64 {
 	return own<<otherBits | min(other+1, otherMost)
 }
 
-// leastKey is no more than the key of any agent that has the amount.
+// own is what the lot of a key has of the tree's kind.
+func (t *tree) own(key int64, lot int32) int64 {
+	if key < clipped {
+		return key >> otherBits
+	}
+	return t.vector(lot)[t.kind]
+}
+
+// leastKey is no more than the key of any lot that has the amount.
 func leastKey(amount int64) int64 { return min(amount, ownMost) << otherBits }
 
-// entry is an agent's place in the order of one kind.
+// entry is a lot's place in the order of one kind.
 type entry struct {
-	key  int64
-	slot int32
+	key int64
+	lot int32
 }
 
 func isLeaf(id int32) bool { return id >= 0 }
@@ -88,49 +96,49 @@ func (t *tree) head(id int32) *head {
 }
 
 // entries are those of a node, in its full width.
-func (t *tree) entries(id int32) (keys []int64, slots []int32) {
+func (t *tree) entries(id int32) (keys []int64, lots []int32) {
 	if isLeaf(id) {
 		nd := &t.leaves[id]
-		return nd.key[:], nd.slot[:]
+		return nd.key[:], nd.lot[:]
 	}
 	nd := &t.inners[^id]
-	return nd.key[:], nd.slot[:]
+	return nd.key[:], nd.lot[:]
 }
 
 func (t *tree) entry(id int32, i int) entry {
-	keys, slots := t.entries(id)
-	return entry{keys[i], slots[i]}
+	keys, lots := t.entries(id)
+	return entry{keys[i], lots[i]}
 }
 
 func (t *tree) put(id int32, i int, e entry) {
-	keys, slots := t.entries(id)
-	keys[i], slots[i] = e.key, e.slot
+	keys, lots := t.entries(id)
+	keys[i], lots[i] = e.key, e.lot
 }
 
 // insert puts an entry in at i.
 func (t *tree) insert(id int32, i int, e entry) {
 	h := t.head(id)
-	keys, slots := t.entries(id)
+	keys, lots := t.entries(id)
 	copy(keys[i+1:h.n+1], keys[i:h.n])
-	copy(slots[i+1:h.n+1], slots[i:h.n])
-	keys[i], slots[i] = e.key, e.slot
+	copy(lots[i+1:h.n+1], lots[i:h.n])
+	keys[i], lots[i] = e.key, e.lot
 	h.n++
 }
 
 // extract takes the entry at i out.
 func (t *tree) extract(id int32, i int) {
 	h := t.head(id)
-	keys, slots := t.entries(id)
+	keys, lots := t.entries(id)
 	copy(keys[i:h.n-1], keys[i+1:h.n])
-	copy(slots[i:h.n-1], slots[i+1:h.n])
+	copy(lots[i:h.n-1], lots[i+1:h.n])
 	h.n--
 	keys[h.n] = unused
 }
 
-// find is the position of a slot that is known to be in a leaf. By slot, not
-// by order: the agent's vector has already changed when it is looked for.
-func (t *tree) find(id int32, slot int32) int {
-	return slices.Index(t.leaves[id].slot[:t.leafHeads[id].n], slot)
+// find is the position of a lot that is known to be in a leaf. By lot, not
+// by order: the lot's vector has already changed when it is looked for.
+func (t *tree) find(id int32, lot int32) int {
+	return slices.Index(t.leaves[id].lot[:t.leafHeads[id].n], lot)
 }
 
 // kids are the children of an inner node.

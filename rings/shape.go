@@ -72,13 +72,13 @@ func (t *tree) deepen() {
 func (t *tree) carry(from int32, at int, to int32) {
 	src, dst := t.head(from), t.head(to)
 	n, m := int(src.n), int(dst.n)
-	keys, slots := t.entries(from)
-	toKeys, toSlots := t.entries(to)
+	keys, lots := t.entries(from)
+	toKeys, toLots := t.entries(to)
 	copy(toKeys[m:], keys[at:n])
-	copy(toSlots[m:], slots[at:n])
+	copy(toLots[m:], lots[at:n])
 	if isLeaf(from) {
-		for _, slot := range slots[at:n] {
-			*t.homeOf(slot) = to
+		for _, lot := range lots[at:n] {
+			*t.homeOf(lot) = to
 		}
 	} else {
 		kids := t.inners[^from].kids[at:n]

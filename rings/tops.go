@@ -2,9 +2,9 @@ package rings
 
 // The tops are what lets a search pass over a subtree unread: where one of
 // them is below the need, nothing under it can fit. They are upper bounds, kept
-// as lanes. An agent that gets more raises them at once; one that gets less, or
+// as lanes. A lot that gets more raises them at once; one that gets less, or
 // leaves, only marks its leaf loose, because to lower them exactly would mean to read
-// every agent of the leaf on every allocation. A search that passed through a
+// every lot of the leaf on every allocation. A search that passed through a
 // loose node in vain measures it anew, so the price is paid at most once per
 // change, and only where searches go.
 
@@ -20,7 +20,7 @@ func (t *tree) topsOf(id int32, i int) []uint64 {
 	return t.tops[at : at+t.words : at+t.words]
 }
 
-// fits says whether v, an agent's free amounts, has what is needed of every kind
+// fits says whether v, a lot's free amounts, has what is needed of every kind
 // asked for. Without branches, which would be guessed wrong:
 // short is below nothing if an amount that is above it is more than there is.
 func fits(v, need []int64) bool {
@@ -32,10 +32,10 @@ func fits(v, need []int64) bool {
 	return short >= 0
 }
 
-// raise makes the tops above a leaf cover an agent in it. Where one level
+// raise makes the tops above a leaf cover a lot in it. Where one level
 // already covers it, so do all above.
-func (t *tree) raise(id int32, slot int32) {
-	v := t.lanes(slot)
+func (t *tree) raise(id int32, lot int32) {
+	v := t.lanes(lot)
 	for up := t.head(id).parent; up != none; id, up = up, t.head(up).parent {
 		if !lift(t.topsOf(up, t.indexOf(up, id)), v) {
 			return
@@ -51,8 +51,8 @@ func (t *tree) measure(up int32, i int) {
 	kid := t.inners[^up].kids[i]
 	h := t.head(kid)
 	if isLeaf(kid) {
-		for _, slot := range t.leaves[kid].slot[:h.n] {
-			lift(tops, t.lanes(slot))
+		for _, lot := range t.leaves[kid].lot[:h.n] {
+			lift(tops, t.lanes(lot))
 		}
 	} else {
 		for j := range int(h.n) {

@@ -6,10 +6,10 @@ import (
 	"sort"
 )
 
-// tree orders the agents that have one kind by what they have free of it, then
-// by the first measure, then by what they have free of the other kinds, then by
-// id. A B+tree whose separators are the least agents of the children themselves: a
-// separator therefore moves with its agent and no copy of a vector is kept.
+// tree orders the lots that have one kind by what they have free of it, then
+// by the first measure, then by what they have free of the other kinds. A B+tree
+// whose separators are the least lots of the children themselves: a separator
+// therefore moves with its lot and no copy of a vector is kept.
 type tree struct {
 	*table
 	kind Kind
@@ -26,22 +26,22 @@ type tree struct {
 	spareLeaves []int32
 	spareInners []int32
 	// tops, of the words of a vector for each child, are no less than the lanes
-	// of any agent under the child, and no more than the node's own tops in its
+	// of any lot under the child, and no more than the node's own tops in its
 	// parent. They may be too high until tightened, never too low.
 	tops []uint64
 	// root is always a node, a leaf while everything fits into one. No other
 	// node is ever empty.
 	root int32
 
-	// moving is the agent on its way from one leaf to another (gone if
+	// moving is the lot on its way from one leaf to another (gone if
 	// it need not be filed again), and at how far down it has come; at is
 	// none when nothing is on its way. Only [Index.refile] sees them set.
 	moving entry
 	gone   bool
 	at     int32
 
-	// late are the agents that are not filed as their vectors are now, each
-	// once and marked in isLate by slot. While there are any the tree is
+	// late are the lots that are not filed as their vectors are now, each
+	// once and marked in isLate by lot. While there are any the tree is
 	// deferring, and nothing but catchUp may look at its order.
 	late      []int32
 	isLate    []bool
@@ -52,7 +52,7 @@ type tree struct {
 	// lastAsked is which question to the index was the last for this tree.
 	lastAsked uint64
 
-	// exhausted says that agents that have the kind and nothing free of it are
+	// exhausted says that lots that have the kind and nothing free of it are
 	// filed too, as somebody asked who comes to them, at the question exhaustedAsked.
 	// See [tree.fileExhausted].
 	exhausted      bool
@@ -76,72 +76,53 @@ func newTree(shared *table, kind, measure Kind) tree {
 	return t
 }
 
-func (t *tree) homeOf(slot int32) *int32 { return &t.home[int(slot)*t.kinds+int(t.kind)] }
+func (t *tree) homeOf(lot int32) *int32 { return &t.home[int(lot)*t.kinds+int(t.kind)] }
 
-// entryOf is where the agent's present vector belongs.
-func (t *tree) entryOf(slot int32) entry {
-	v := t.vector(slot)
-	return entry{key: keyOf(v[t.kind], v[t.other]), slot: slot}
+// entryOf is where the lot's present vector belongs.
+func (t *tree) entryOf(lot int32) entry {
+	v := t.vector(lot)
+	return entry{key: keyOf(v[t.kind], v[t.other]), lot: lot}
 }
 
-// compare puts two agents in order.
+// compare puts two lots in order.
 func (t *tree) compare(e, f entry) int {
 	if e.key != f.key {
 		return cmp.Compare(e.key, f.key)
 	}
-	return t.tie(e.slot, f.slot)
+	return t.tie(e.lot, f.lot)
 }
 
-// tie compares two agents of equal keys.
+// tie compares two lots of equal keys.
 func (t *tree) tie(a, b int32) int {
 	v, w := t.vector(a), t.vector(b)
-	if v[t.kind] != w[t.kind] {
+	switch {
+	case v[t.kind] != w[t.kind]:
 		return cmp.Compare(v[t.kind], w[t.kind])
-	}
-	if v[t.other] != w[t.other] {
+	case v[t.other] != w[t.other]:
 		return cmp.Compare(v[t.other], w[t.other])
 	}
-	for k, amount := range v {
-		if amount != w[k] {
-			return cmp.Compare(amount, w[k])
-		}
-	}
-	if t.order[a] != t.order[b] {
-		return cmp.Compare(t.order[a], t.order[b])
-	}
-	return cmp.Compare(t.ids[a], t.ids[b])
+	return slices.Compare(v, w)
 }
 
 // rank is how many entries of the node come before e.
 func (t *tree) rank(id int32, e entry) int {
-	keys, slots := t.entries(id)
+	keys, lots := t.entries(id)
 	lo := below(keys, e.key)
 	if lo == len(keys) || keys[lo] != e.key {
 		return lo
 	}
-	return lo + sort.Search(below(keys, e.key+1)-lo, func(i int) bool { return t.tie(slots[lo+i], e.slot) >= 0 })
+	return lo + sort.Search(below(keys, e.key+1)-lo, func(i int) bool { return t.tie(lots[lo+i], e.lot) >= 0 })
 }
 
-// upTo is how many entries of the node come before e or have all that e's agent
-// has.
-func (t *tree) upTo(id int32, e entry) int {
-	keys, slots := t.entries(id)
-	lo := below(keys, e.key)
-	return lo + sort.Search(below(keys, e.key+1)-lo, func(i int) bool {
-		v, w := t.vector(slots[lo+i]), t.vector(e.slot)
-		return cmp.Or(cmp.Compare(v[t.kind], w[t.kind]), cmp.Compare(v[t.other], w[t.other]), slices.Compare(v, w)) > 0
-	})
-}
-
-// files says whether the tree has a place for an agent with so much of the kind.
+// files says whether the tree has a place for a lot with so much of the kind.
 func (t *tree) files(own int64) bool { return own > 0 || own == 0 && t.exhausted }
 
-// concerned says whether the agent belongs into the tree or is filed there still.
-func (t *tree) concerned(slot int32) bool {
-	return t.files(t.vector(slot)[t.kind]) || *t.homeOf(slot) != none
+// concerned says whether the lot belongs into the tree or is filed there still.
+func (t *tree) concerned(lot int32) bool {
+	return t.files(t.vector(lot)[t.kind]) || *t.homeOf(lot) != none
 }
 
-// greatest is the most that an agent in the tree has of its kind, absent where
+// greatest is the most that a lot in the tree has of its kind, absent where
 // there is none.
 func (t *tree) greatest() int64 {
 	id := t.root
@@ -152,12 +133,12 @@ func (t *tree) greatest() int64 {
 	if n == 0 {
 		return absent
 	}
-	return t.vector(t.leaves[id].slot[n-1])[t.kind]
+	return t.vector(t.leaves[id].lot[n-1])[t.kind]
 }
 
-// touchHome loads the leaf that the agent is in, see [Index.refile].
-func (t *tree) touchHome(slot int32) {
-	if home := *t.homeOf(slot); home != none {
+// touchHome loads the leaf that the lot is in, see [Index.refile].
+func (t *tree) touchHome(lot int32) {
+	if home := *t.homeOf(lot); home != none {
 		t.touch(home)
 	}
 }
@@ -171,7 +152,7 @@ func (t *tree) touch(id int32) {
 			sum += nd.key[i]
 		}
 		for i := 0; i < leafWidth; i += 2 * block {
-			sum += int64(nd.slot[i])
+			sum += int64(nd.lot[i])
 		}
 	} else {
 		nd := &t.inners[^id]
@@ -182,22 +163,22 @@ func (t *tree) touch(id int32) {
 	t.touched += sum
 }
 
-// leave takes the agent out of its leaf, unless its present vector belongs
+// leave takes the lot out of its leaf, unless its present vector belongs
 // there too; grown says that it has more of some kind than it had. What
 // remains to be done is left in moving, for aim, descend and settle.
-func (t *tree) leave(slot int32, grown bool) {
-	t.moving, t.at = t.entryOf(slot), none
-	t.gone = !t.files(t.vector(slot)[t.kind])
-	home := *t.homeOf(slot)
+func (t *tree) leave(lot int32, grown bool) {
+	t.moving, t.at = t.entryOf(lot), none
+	t.gone = !t.files(t.vector(lot)[t.kind])
+	home := *t.homeOf(lot)
 	if home == none {
 		return
 	}
-	at := t.find(home, slot)
+	at := t.find(home, lot)
 	t.leafHeads[home].loose = true
 	if !t.gone && t.moveInside(home, at, t.moving) {
 		t.gone = true
 		if grown {
-			t.raise(home, slot)
+			t.raise(home, lot)
 		}
 		return
 	}
@@ -216,34 +197,34 @@ func (t *tree) moveInside(id int32, at int, e entry) bool {
 	if at == last {
 		last--
 	}
-	before := func(i int) bool { return t.compare(entry{nd.key[i], nd.slot[i]}, e) < 0 }
+	before := func(i int) bool { return t.compare(entry{nd.key[i], nd.lot[i]}, e) < 0 }
 	if first >= last || !before(first) || before(last) {
 		return false
 	}
 	to := at
 	for ; to < last && before(to+1); to++ {
-		nd.key[to], nd.slot[to] = nd.key[to+1], nd.slot[to+1]
+		nd.key[to], nd.lot[to] = nd.key[to+1], nd.lot[to+1]
 	}
 	if to == at {
 		for ; to > first && !before(to-1); to-- {
-			nd.key[to], nd.slot[to] = nd.key[to-1], nd.slot[to-1]
+			nd.key[to], nd.lot[to] = nd.key[to-1], nd.lot[to-1]
 		}
 	}
-	nd.key[to], nd.slot[to] = e.key, e.slot
+	nd.key[to], nd.lot[to] = e.key, e.lot
 	if at == 0 {
 		t.lead(id)
 	}
 	return true
 }
 
-// aim sets out from the root with the moving agent, if there is one.
+// aim sets out from the root with the moving lot, if there is one.
 func (t *tree) aim() {
 	if !t.gone {
 		t.at = t.root
 	}
 }
 
-// descend goes one level down towards the leaf for the moving agent, and tells
+// descend goes one level down towards the leaf for the moving lot, and tells
 // the node on the way that it is coming; false when it has arrived.
 func (t *tree) descend() bool {
 	if t.at == none || isLeaf(t.at) {
@@ -254,13 +235,13 @@ func (t *tree) descend() bool {
 		i = 0
 		t.put(t.at, i, t.moving)
 	}
-	lift(t.topsOf(t.at, i), t.lanes(t.moving.slot))
+	lift(t.topsOf(t.at, i), t.lanes(t.moving.lot))
 	t.at = t.inners[^t.at].kids[i]
 	t.touch(t.at)
 	return true
 }
 
-// settle files the moving agent in the leaf it has come to.
+// settle files the moving lot in the leaf it has come to.
 func (t *tree) settle() {
 	if t.at == none {
 		return
@@ -271,13 +252,13 @@ func (t *tree) settle() {
 		}
 	}
 	t.insert(t.at, t.rank(t.at, t.moving), t.moving)
-	*t.homeOf(t.moving.slot) = t.at
+	*t.homeOf(t.moving.lot) = t.at
 	t.at = none
 }
 
 // delete takes the entry at a position of a leaf out.
 func (t *tree) delete(id int32, at int) {
-	*t.homeOf(t.leaves[id].slot[at]) = none
+	*t.homeOf(t.leaves[id].lot[at]) = none
 	t.extract(id, at)
 	if at == 0 && t.leafHeads[id].n > 0 {
 		t.lead(id)

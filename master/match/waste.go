@@ -38,7 +38,7 @@ type waste struct {
 	lore
 	stake
 
-	few     [wasteInAll]int32 // slots that are compared
+	few     [wasteInAll]rings.Sampled // who is compared
 	touched int64
 }
 
@@ -102,16 +102,16 @@ func (w *waste) least(s *search) (best int, sure bool) {
 	least := 0.0
 	cursor := s.m.index.Candidates(rings.Kind(s.d.column), s.d.need)
 	few := w.few[:cursor.Sample(w.few[:], wasteOfRing)]
-	for _, slot := range few {
-		w.touched += s.m.gauges[s.d.asks[0].class][slot].capacity
+	for _, a := range few {
+		w.touched += s.m.gauges[s.d.asks[0].class][a.Slot].capacity
 	}
 	s.looks += len(few)
-	for _, slot := range few {
-		slot := int(slot)
+	for _, a := range few {
+		slot := int(a.Slot)
 		if !w.glanceAt(s, slot) && !w.look(s, s.m.bySlot[slot]) {
 			return -1, false
 		}
-		c := w.cost(s, slot, s.m.index.FreeAt(slot))
+		c := w.cost(s, slot, s.m.index.FreeOf(a))
 		if best < 0 || c < least {
 			best, least = slot, c
 		}
