@@ -22,7 +22,7 @@ func open(tb testing.TB, name string) *os.File {
 	tb.Helper()
 	f, err := os.Open(filepath.Join(traces, name))
 	if os.IsNotExist(err) {
-		tb.Skipf("%s is not there: it is downloaded, not kept here", f.Name())
+		tb.Skipf("%s is not there: it is downloaded, not kept here", name)
 	}
 	if err != nil {
 		tb.Fatal(err)
