@@ -48,9 +48,10 @@ func benchRunCommand() *cli.Command {
 			"\n  decline   no tasks: so many offers of whole agents are declined" +
 			"\n" +
 			"\nRates are from the first demand to the last task (or offer). Memory is what was resident at most, CPU time that of" +
-			"\nthe load alone. With --warmup the same load has run once before, as processes that have just begun touch their memory" +
-			"\nfor the first time, which a virtual machine may make slow. With --repeats each run has masters of its own, the table" +
-			"\nshows the run in the middle by what runs a second, with the slowest and fastest, and JSON has all of them as \"runs\".",
+			"\nthe load alone. With --warmup the same load runs before, until no process needs more memory for it than the time before" +
+			"\n(four times at most): processes that have just begun touch theirs for the first time, which a virtual machine may make" +
+			"\nslow. With --repeats each run has masters of its own, the table shows the run in the middle by what runs a second, with" +
+			"\nthe slowest and fastest, and JSON has all of them as \"runs\".",
 		Flags: append([]cli.Flag{
 			&cli.IntFlag{Name: "agents", Usage: "`NUMBER` of simulated agents", Value: 1000},
 			&cli.IntFlag{Name: "frameworks", Usage: "`NUMBER` of frameworks", Value: 10},
@@ -63,7 +64,7 @@ func benchRunCommand() *cli.Command {
 			&cli.StringFlag{Name: "mem", Usage: "`SIZE` of each task's memory", Value: "128MiB"},
 			&cli.StringFlag{Name: "task-time", Usage: "`TIME` that every task runs for", Value: "1s"},
 			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is drawn depends on", Value: 1},
-			&cli.BoolFlag{Name: "warmup", Usage: "run the load once before it is measured"},
+			&cli.BoolFlag{Name: "warmup", Usage: "run the load before it is measured, until it needs no more memory"},
 			&cli.IntFlag{Name: "repeats", Usage: "`NUMBER` of runs", Value: 1},
 			&cli.StringFlag{Name: "timeout", Usage: "`TIME` after which a run is given up", Value: "10m"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORM`: table, wide or json", Value: "table"},
@@ -91,7 +92,7 @@ type benchmark struct {
 	door       *door.Door    // of those
 	fleet      []string      // arguments of bench agents
 	seed       uint64        // of what is drawn
-	warmup     bool          // the load runs once before
+	warmup     bool          // the load runs before, see warm
 	repeats    int           //
 	timeout    time.Duration // of each
 	plan       load.Plan
@@ -291,7 +292,7 @@ func (b *benchmark) run(ctx context.Context) (r benchResult, err error) {
 		leave = func(l *load.Load) error { return l.Close(context.WithoutCancel(ctx)) }
 	}
 	if b.warmup {
-		if err := warm(ctx, conf); err != nil {
+		if err := warm(ctx, cluster, conf); err != nil {
 			return r, fmt.Errorf("warming up: %w", err)
 		}
 	}
@@ -303,8 +304,40 @@ func (b *benchmark) run(ctx context.Context) (r benchResult, err error) {
 	return measure(ctx, cluster, l)
 }
 
-// warm runs a load to its end and has the masters forget its frameworks.
-func warm(ctx context.Context, conf load.Config) error {
+// warm runs a load as often as it makes some process larger by a twentieth than it
+// was ever before, warmups times at most.
+func warm(ctx context.Context, cluster *benchCluster, conf load.Config) error {
+	var known []processShown
+	for range warmups {
+		if err := throughOnce(ctx, conf); err != nil {
+			return err
+		}
+		now, err := cluster.usage()
+		if err != nil {
+			return err
+		}
+		if !larger(now, known) {
+			return nil
+		}
+		known = now
+	}
+	return nil
+}
+
+const warmups = 4
+
+// larger reports whether some process is larger than it was by a twentieth.
+func larger(now, before []processShown) bool {
+	for i, p := range now {
+		if i >= len(before) || p.RSS > before[i].RSS+before[i].RSS/20 {
+			return true
+		}
+	}
+	return false
+}
+
+// throughOnce runs a load to its end and has the masters forget its frameworks.
+func throughOnce(ctx context.Context, conf load.Config) error {
 	l, err := load.Open(ctx, conf)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ type benchShown struct {
 	Agents     int            `json:"agents"`
 	Frameworks int            `json:"frameworks"`
 	Tasks      int            `json:"tasks"`
-	Warmup     bool           `json:"warmup,omitempty"` // the same load had run once before
+	Warmup     bool           `json:"warmup,omitempty"` // the same load had run before
 	Accepted   float64        `json:"accepted_per_second"`
 	Running    float64        `json:"running_per_second"`
 	Finished   float64        `json:"finished_per_second"`
@@ -104,7 +104,7 @@ func (b *benchmark) draw(p *page, middle benchShown, runs []benchShown) {
 	}
 	warm := ""
 	if b.warmup {
-		warm = ", for the second time"
+		warm = ", warmed up"
 	}
 	p.printf("%s, %s agents, %s frameworks, %s, seed %d%s\n\n", b.mix, grouped(b.agents), grouped(b.frameworks), what, b.seed, warm)
 	b.drawRates(p, middle, runs)
