@@ -172,7 +172,7 @@ func (l *Limits) legacy(key string, asked Need) (*Group, error) {
 	if _, err := cgroup1.New(cgroup1.StaticPath(path), need, cgroup1.WithHierarchy(hierarchy)); err != nil {
 		return nil, err
 	}
-	g := &Group{oom: filepath.Join(mountpoint, "memory", path, "memory.oom_control")}
+	g := &Group{oom: firstOOM(path)}
 	for _, system := range systems {
 		g.folders = append(g.folders, filepath.Join(mountpoint, string(system.Name()), path))
 	}
@@ -213,9 +213,15 @@ func makeUnified(mount, path string, need *cgroup2.Resources) (*Group, error) {
 		return nil, err
 	}
 	folder := filepath.Join(mount, path)
-	g := &Group{folders: []string{folder}, leaf: filepath.Join(folder, "task"), oom: filepath.Join(folder, "memory.events")}
+	g := &Group{folders: []string{folder}, leaf: filepath.Join(folder, "task"), oom: secondOOM(folder)}
 	return g, makeLeaf(g.leaf)
 }
+
+func firstOOM(path string) string {
+	return filepath.Join(mountpoint, "memory", path, "memory.oom_control")
+}
+
+func secondOOM(folder string) string { return filepath.Join(folder, "memory.events") }
 
 func makeLeaf(folder string) error {
 	if err := os.Mkdir(folder, 0o755); !errors.Is(err, os.ErrExist) {
@@ -239,9 +245,9 @@ func (l *Limits) Find(key string) *Group {
 	path := filepath.Join(l.root, key)
 	if cgroups.Mode() == cgroups.Unified {
 		folder := filepath.Join(mountpoint, path)
-		return &Group{folders: []string{folder}, leaf: filepath.Join(folder, "task"), shim: filepath.Join(folder, "shim")}
+		return &Group{folders: []string{folder}, leaf: filepath.Join(folder, "task"), shim: filepath.Join(folder, "shim"), oom: secondOOM(folder)}
 	}
-	g := &Group{}
+	g := &Group{oom: firstOOM(path)}
 	for _, name := range []string{"cpu", "memory", "devices", "pids"} {
 		if folder := filepath.Join(mountpoint, name, path); name != "devices" || isThere(folder) {
 			g.folders = append(g.folders, folder)

@@ -285,6 +285,15 @@ func TestMemoryAndProcessLimits(t *testing.T) {
 		t.Errorf("a task over its memory ended %+v %v", exit, err)
 	}
 	b = newBench(t)
+	p, err := b.Prepare("fw:task", limits.Need{Mem: 4 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = p.Release(b.spec(t, "exit 0")) // the kernel may kill the shim that starts it, before it answers
+	if exit, err := p.Wait(); err != nil || !exit.OOM || exit.Signal != "SIGKILL" {
+		t.Errorf("a task without the memory to start ended %+v %v", exit, err)
+	}
+	b = newBench(t)
 	p = b.start(t, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 5 & done; exit 0", limits.Need{Processes: 12})
 	if exit, err := p.Wait(); err != nil || exit.Code == 0 {
 		t.Errorf("a task over its processes ended %+v %v", exit, err)

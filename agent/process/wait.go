@@ -22,7 +22,7 @@ var ErrLost = errors.New("the process that supervised the task died without a re
 // Wait returns how the task ended, once nothing of it is left and its cgroups
 // are removed. It returns ErrClosed after Close, and ErrLost (with everything
 // that could be found of the task killed) when its shim left no record of the
-// end of a task that may have run.
+// end of a task that may have run, and the kernel did not kill for memory there.
 func (p *Process) Wait() (record.Exit, error) {
 	if err := p.watch.wait(); err != nil {
 		return record.Exit{}, err
@@ -50,6 +50,11 @@ func (p *Process) Wait() (record.Exit, error) {
 		return record.Exit{Never: true, Time: time.Now().UTC()}, p.clean()
 	}
 	p.killRest()
+	if missing && record.OOMKilled(p.group.OOM()) {
+		// With too little memory to start the task the kernel kills its shim too:
+		// until the start is over they share theirs.
+		return record.Exit{Shim: p.identity, Signal: "SIGKILL", OOM: true, Time: time.Now().UTC()}, p.clean()
+	}
 	if missing {
 		err = ErrLost
 	} else {

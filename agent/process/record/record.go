@@ -102,6 +102,24 @@ type Exit struct {
 	Time   time.Time `json:"time"`
 }
 
+// OOMKilled reads from a cgroup's file whether the kernel has killed for memory
+// in it.
+func OOMKilled(path string) bool {
+	if path == "" {
+		return false
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	for line := range bytes.Lines(data) {
+		if count, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("oom_kill ")); ok {
+			return string(count) != "0"
+		}
+	}
+	return false
+}
+
 // A record's file holds a checksum over the name of its folder, its own name
 // and the JSON, as eight hexadecimal digits and a space, and then the JSON. So
 // a flipped bit shows, and so does a record of another task.

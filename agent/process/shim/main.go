@@ -89,7 +89,7 @@ func supervise() error {
 	prefer(0)
 	protect()
 	exit := wait(pid, orders)
-	exit.Shim, exit.OOM = self, oomKilled(spec.OOM)
+	exit.Shim, exit.OOM = self, record.OOMKilled(spec.OOM)
 	return leave(dir, exit)
 }
 

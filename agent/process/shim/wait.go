@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"strconv"
 	"strings"
@@ -129,21 +128,4 @@ func children() (pids []int, known bool) {
 		}
 	}
 	return pids, known
-}
-
-// oomKilled reads the count of processes that the kernel killed for memory.
-func oomKilled(path string) bool {
-	if path == "" {
-		return false
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return false
-	}
-	for line := range bytes.Lines(data) {
-		if count, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("oom_kill ")); ok {
-			return string(count) != "0"
-		}
-	}
-	return false
 }
