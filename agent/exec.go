@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -77,7 +78,8 @@ func (a *Agent) attend(ref offers.TaskRef) (t attended, err error) {
 		launch, runs := a.machine.Running(ref)
 		s := a.running[ref]
 		if !runs || s == nil {
-			err = offers.Errorf(offers.TaskNotRunning, "task %s does not run: commands run beside running tasks only", ref)
+			progress, _ := a.machine.Progress(ref)
+			err = notRunning(ref, progress.State)
 			return
 		}
 		select {
@@ -102,6 +104,20 @@ func (a *Agent) attend(ref offers.TaskRef) (t attended, err error) {
 		}
 	}
 	return attended{}, offers.Errorf(offers.Unavailable, "agent %s ends: ask again", a.config.Name)
+}
+
+// notRunning says why no command runs beside a task.
+func notRunning(ref offers.TaskRef, state offers.State) error {
+	why := ": commands run beside running tasks only"
+	switch {
+	case state == offers.Staging || state == offers.Starting:
+		why = fmt.Sprintf(" yet, it is %s: ask again once it runs", state)
+	case state == offers.Killing:
+		why = " any more: it was told to end"
+	case state.Terminal():
+		why = " any more: it has ended"
+	}
+	return offers.Errorf(offers.TaskNotRunning, "task %s does not run%s", ref, why)
 }
 
 // exec runs a command beside the process.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringmaster-project/ringmaster/agent/docker/dockertest"
 	"github.com/ringmaster-project/ringmaster/offers"
@@ -239,6 +240,45 @@ func TestExecLimit(t *testing.T) {
 		status, _ := get(t, h, "/v1/sandbox/f1/t/exec", "")
 		return status == 400 // it asks for no websocket
 	})
+}
+
+// TestExecTooSoon: beside a task that does not run yet, or no more, nothing runs,
+// and which of them it is is said.
+func TestExecTooSoon(t *testing.T) {
+	d := newDepot(t, map[string][]byte{"/slow/a": nil})
+	m, dir := newMaster(t), folder(t)
+	h := run(t, config(t, dir, m))
+	l, _ := m.welcome("a1", 1)
+	task := shell("t", "trap '' TERM; echo > ready; while :; do sleep 0.02; done")
+	task.Artifacts = []offers.Artifact{{URI: d.URL + "/slow/a"}}
+	l.launch(1, task)
+	<-d.arrived
+	refused := func(want string) {
+		t.Helper()
+		if status, body := get(t, h, "/v1/sandbox/f1/t/exec", ""); status != 409 || !strings.Contains(body, want) {
+			t.Errorf("%d %s, want it to say %q", status, body, want)
+		}
+	}
+	refused("task f1:t does not run yet, it is staging: ask again once it runs")
+	close(d.gate)
+	until := func(state offers.State) {
+		t.Helper()
+		for s := l.status("t"); s.State != state; s = l.status("t") {
+			if s.State.Terminal() {
+				t.Fatalf("%+v", s)
+			}
+		}
+	}
+	until(offers.Running)
+	await(t, filepath.Join(sandboxOf(dir, "t"), "ready"))
+	l.say(&wire.KillTask{Term: 1, TaskRef: ref("t"), Grace: new(offers.Duration(time.Hour))})
+	until(offers.Killing)
+	refused("task f1:t does not run any more: it was told to end")
+	l.say(&wire.KillTask{Term: 1, TaskRef: ref("t"), Grace: new(offers.Duration(0))})
+	if s := l.peek("t"); s.State != offers.Killed {
+		t.Errorf("%+v", s)
+	}
+	refused("task f1:t does not run any more: it has ended")
 }
 
 // TestExecutorsExec: a command runs beside a process and inside a container alike,
