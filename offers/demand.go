@@ -44,6 +44,7 @@ func (d *Demand) UnmarshalJSON(data []byte) error {
 		err = Explain(data, func() any { return new(plain) }, err)
 		var named struct{ ID DemandID }
 		if json.Unmarshal(data, &named) == nil && named.ID != "" {
+			d.ID = named.ID
 			return fmt.Errorf("demand %q: %w", clip(string(named.ID)), err)
 		}
 		return err
@@ -52,11 +53,19 @@ func (d *Demand) UnmarshalJSON(data []byte) error {
 	return d.Validate()
 }
 
+// Validate refuses ids that can't be told.
+func (id DemandID) Validate() error {
+	if id == "" || len(id) > 256 || !Printable(string(id)) {
+		return fmt.Errorf("demand id %q is empty, not printable or longer than 256 bytes", clip(string(id)))
+	}
+	return nil
+}
+
 // Validate refuses a demand that can't be served by anyone.
 func (d *Demand) Validate() error {
 	wrap := func(err error) error { return fmt.Errorf("demand %q: %w", clip(string(d.ID)), err) }
-	if d.ID == "" || len(d.ID) > 256 || !Printable(string(d.ID)) {
-		return fmt.Errorf("demand id %q is empty, not printable or longer than 256 bytes", clip(string(d.ID)))
+	if err := d.ID.Validate(); err != nil {
+		return err
 	}
 	if d.Count != nil && *d.Count == 0 {
 		return nil

@@ -179,7 +179,7 @@ func (c *Cluster) demand(m *wire.DemandMessage) []wire.Message {
 	for _, raw := range m.Demands {
 		var d offers.Demand
 		if err := json.Unmarshal(raw, &d); err != nil {
-			out = append(out, &wire.ErrorMessage{Code: offers.BadDemand, Message: err.Error()})
+			out = append(out, &wire.ErrorMessage{Code: offers.BadDemand, Message: err.Error(), DemandID: d.ID})
 			continue
 		}
 		for id, o := range c.open {

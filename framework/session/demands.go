@@ -34,6 +34,7 @@ func (s *Session) Demand(ds ...offers.Demand) error {
 	if len(s.demands)+fresh > wire.MaxDemands {
 		return offers.Errorf(offers.TooLarge, "%d demands; a framework has at most %d", len(s.demands)+fresh, wire.MaxDemands)
 	}
+	ds = lastOfEach(ds)
 	for _, d := range ds {
 		if d.Count != nil && *d.Count == 0 {
 			delete(s.demands, d.ID)
@@ -49,6 +50,25 @@ func (s *Session) Demand(ds ...offers.Demand) error {
 		s.sendDemands(ds)
 	}
 	return nil
+}
+
+// lastOfEach leaves those out that a later one replaces, so that an error which
+// names a demand is about what stands.
+func lastOfEach(ds []offers.Demand) []offers.Demand {
+	last := make(map[offers.DemandID]int, len(ds))
+	for i := range ds {
+		last[ds[i].ID] = i
+	}
+	if len(last) == len(ds) {
+		return ds
+	}
+	var out []offers.Demand
+	for i := range ds {
+		if last[ds[i].ID] == i {
+			out = append(out, ds[i])
+		}
+	}
+	return out
 }
 
 // Withdraw ends demands; unknown ones are skipped.
@@ -201,10 +221,16 @@ func (s *Session) refusedDemand(err *offers.Error, number uint64) {
 	}
 }
 
-// refusedAmong finds out which of the demands of a message was refused, which
-// the error does not say: each that is still wanted is stated once more, alone. Left as
+// refusedAmong takes an error about one of the demands of a message. Where it does
+// not say about which, each that is still wanted is stated once more, alone. Left as
 // they are, the refused one would be waited for as long as the connection holds.
-func (s *Session) refusedAmong(message uint64) {
+func (s *Session) refusedAmong(err *offers.Error, message uint64, refused offers.DemandID) {
+	if refused != "" {
+		if st := s.demands[refused]; st != nil && st.among == message {
+			s.refusedDemand(err, st.number)
+		}
+		return
+	}
 	for _, st := range slices.SortedFunc(maps.Values(s.demands), byNumber) {
 		if st.among != message {
 			continue

@@ -258,14 +258,14 @@ func (s *Session) failed(e *wire.ErrorMessage, request string) {
 	case !s.live:
 		s.out.End = err
 	default:
-		s.refused(err, request)
+		s.refused(err, request, e.DemandID)
 	}
 }
 
 // passing are the errors that another try may not meet.
 var passing = []offers.Code{offers.Unavailable, offers.Internal, offers.RateLimited}
 
-func (s *Session) refused(err *offers.Error, request string) {
+func (s *Session) refused(err *offers.Error, request string, demand offers.DemandID) {
 	kind, detail, _ := strings.Cut(request, ":")
 	r := Refused{Err: err, Request: kind}
 	switch kind {
@@ -279,7 +279,7 @@ func (s *Session) refused(err *offers.Error, request string) {
 		if kind == "demand" {
 			s.refusedDemand(err, n)
 		} else {
-			s.refusedAmong(n)
+			s.refusedAmong(err, n, demand)
 		}
 		return
 	case "reconcile", "settle":

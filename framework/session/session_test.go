@@ -279,8 +279,35 @@ func TestRefusedDemandStandsNoLonger(t *testing.T) {
 	}
 }
 
-// TestRefusedAmongOthers: an answer to several demands does not say which of
-// them is refused, so each is stated once more alone.
+// TestRefusedByName: an error that names the demand of several is about that one,
+// and about none that has taken its place since.
+func TestRefusedByName(t *testing.T) {
+	s := start(t)
+	two := 2
+	demands := []offers.Demand{{ID: "a", Resources: unit, Count: &two}, {ID: "b", Resources: unit}, {ID: "c", Resources: unit, Count: &two}, {ID: "c", Resources: unit}}
+	if err := s.Demand(demands...); err != nil {
+		t.Fatal(err)
+	}
+	m, env, err := wire.Decode(wire.FromFramework, s.Take().Frames[0])
+	if err != nil || len(m.(*wire.DemandMessage).Demands) != 3 {
+		t.Fatalf("stated are %+v, %v; want those that stand", m, err)
+	}
+	together := env.RequestID
+	if err := s.Demand(demands[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.want("demand")
+	for _, id := range []string{"a", "b", "b", "c"} {
+		s.frame(fmt.Sprintf(`{"type":"error","code":"bad_demand","message":"m","request_id":%q,"demand_id":%q}`, together, id))
+	}
+	s.want("Refused demand b bad_demand, Refused demand c bad_demand")
+	if s.Left("a") != 2 || s.Left("b") != 0 || s.Left("c") != 0 {
+		t.Errorf("left are %d, %d and %d", s.Left("a"), s.Left("b"), s.Left("c"))
+	}
+}
+
+// TestRefusedAmongOthers: an older master's answer to several demands does not say
+// which of them is refused, so each is stated once more alone.
 func TestRefusedAmongOthers(t *testing.T) {
 	s := start(t)
 	two := 2

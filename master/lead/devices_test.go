@@ -147,6 +147,9 @@ func TestLargerThanAnyDevice(t *testing.T) {
 	for _, m := range a.got {
 		if e, ok := m.(*wire.ErrorMessage); ok {
 			refused = append(refused, e.Message)
+			if e.DemandID != "big" {
+				t.Errorf("refused is %q", e.DemandID)
+			}
 		}
 	}
 	if len(refused) != 1 || refused[0] != `demand "big": devices.gpu.memory: 101B of one device are asked, and the largest gpu there is has 100B` {

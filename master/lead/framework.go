@@ -49,11 +49,16 @@ func (c *Core) Handle(s *Framework, work Work) {
 
 // refuse answers a request with an error.
 func refuse(p Peer, err error, requestID string) {
+	refuseDemand(p, "", err, requestID)
+}
+
+// refuseDemand says which of the demands of one message is refused.
+func refuseDemand(p Peer, id offers.DemandID, err error, requestID string) {
 	var known *offers.Error
 	if !errors.As(err, &known) {
 		known = offers.Errorf(offers.Internal, "%s", err)
 	}
-	p.Send(&wire.ErrorMessage{Code: known.Code, Message: known.Message}, requestID)
+	p.Send(&wire.ErrorMessage{Code: known.Code, Message: known.Message, DemandID: id}, requestID)
 }
 
 // registered wraps work that needs a registered framework.

@@ -119,30 +119,37 @@ func (s *Framework) prepareDemands(m *wire.DemandMessage, request string) Work {
 			refuse(s.peer, offers.Errorf(offers.TooLarge, "%d demands; a framework has at most %d", n, wire.MaxDemands), request)
 		}
 	}
+	type refusal struct {
+		id  offers.DemandID // "" where it has none that could be told
+		err error
+	}
 	var good []offers.Demand
-	var bad []error
+	var bad []refusal
 	for _, raw := range m.Demands {
 		d, err := wire.ReadDemand(raw)
 		if err != nil {
-			bad = append(bad, offers.Errorf(offers.BadDemand, "%s", err))
+			if d.ID.Validate() != nil {
+				d.ID = ""
+			}
+			bad = append(bad, refusal{d.ID, offers.Errorf(offers.BadDemand, "%s", err)})
 			continue
 		}
 		good = append(good, d)
 	}
 	if len(m.Demands) == 0 {
-		bad = append(bad, offers.Errorf(offers.BadDemand, "demands is empty or missing"))
+		bad = append(bad, refusal{err: offers.Errorf(offers.BadDemand, "demands is empty or missing")})
 	}
 	return func(c *Core) {
-		for _, err := range bad {
-			refuse(s.peer, err, request)
+		for _, r := range bad {
+			refuseDemand(s.peer, r.id, r.err, request)
 		}
 		for _, d := range good {
 			if c.match.Demands(s.id) >= wire.MaxDemands && !c.match.HasDemand(s.id, d.ID) {
-				refuse(s.peer, offers.Errorf(offers.TooLarge, "demand %s: a framework has at most %d demands", d.ID, wire.MaxDemands), request)
+				refuseDemand(s.peer, d.ID, offers.Errorf(offers.TooLarge, "demand %s: a framework has at most %d demands", d.ID, wire.MaxDemands), request)
 				continue
 			}
 			if err := cmp.Or(c.demandable(s.id, &d), c.fitsDevice(d)); err != nil {
-				refuse(s.peer, err, request)
+				refuseDemand(s.peer, d.ID, err, request)
 				continue
 			}
 			c.match.Demand(s.id, d)

@@ -181,8 +181,9 @@ type (
 	Heartbeat struct{}
 	// ErrorMessage is about one request unless Code is failed_over.
 	ErrorMessage struct {
-		Code    offers.Code `json:"code"`
-		Message string      `json:"message"`
+		Code     offers.Code     `json:"code"`
+		Message  string          `json:"message"`
+		DemandID offers.DemandID `json:"demand_id,omitempty"` // the one that is refused of a DemandMessage's
 	}
 )
 

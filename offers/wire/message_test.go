@@ -58,7 +58,7 @@ func full() map[string][]wire.Message {
 			&wire.Reconciled{},
 			&wire.StateAnswer{Op: "get", Key: "k", Value: []byte(`{"a":1}`), Version: 9, Keys: []string{"k"}},
 			&wire.Heartbeat{},
-			&wire.ErrorMessage{Code: offers.OfferGone, Message: "m"},
+			&wire.ErrorMessage{Code: offers.OfferGone, Message: "m", DemandID: "d"},
 		},
 		"from agent": {
 			&wire.RegisterAgent{Usage: &usage, Attempt: &wire.Attempt{Client: "c", Number: 2}, Agent: offers.Agent{ID: "a", Name: "n", Host: "h", Address: "h:1", Secure: true, Attributes: map[string]string{"rack": "r1"},
@@ -76,7 +76,7 @@ func full() map[string][]wire.Message {
 			&wire.KillTask{Term: 7, TaskRef: ref, LaunchID: "7-1", Grace: &second, Reason: "r"},
 			&wire.AcknowledgeStatus{Acknowledged: []wire.StatusRef{{TaskRef: ref, UpdateID: "u"}}},
 			&wire.Heartbeat{},
-			&wire.ErrorMessage{Code: offers.UnknownTask, Message: "m"},
+			&wire.ErrorMessage{Code: offers.UnknownTask, Message: "m", DemandID: "d"},
 		},
 	}
 }
