@@ -71,7 +71,7 @@ func condition(a api.Agent) string {
 }
 
 func drawAgent(p *page, a api.Agent) {
-	p.fields("id", string(a.ID), "name", a.Name, "state", string(a.State), "closed", a.Closed, "host", a.Host, "address", a.Address,
+	p.fields("id", string(a.ID), "name", a.Name, "state", string(a.State), "when back", string(a.Resume), "closed", a.Closed, "host", a.Host, "address", a.Address,
 		"attributes", attributes(a.Attributes), "version", a.Version, "up", age(p.now, when(a.Started)),
 		"total", sum(a.Total), "used", sum(a.Used), "offered", sum(a.Offered), "free", sum(a.Free))
 	for _, class := range slices.Sorted(maps.Keys(a.Devices)) {

@@ -65,8 +65,11 @@ type draining struct {
 	ended   int // tasks, as far as was heard
 }
 
-// errDrained ends the reading of events.
-var errDrained = errors.New("the agent is drained")
+// What ends the reading of events.
+var (
+	errDrained = errors.New("the agent is drained")
+	errAway    = errors.New("the agent is away")
+)
 
 // follow gives the order once the events are heard that come of it.
 func (d *draining) follow() error {
@@ -80,6 +83,10 @@ func (d *draining) follow() error {
 	switch {
 	case errors.Is(err, errDrained):
 		return d.say("%s is drained: %s ended", named(d.agent.ID, d.agent.Name), plural(d.ended, "task"))
+	case errors.Is(err, errAway) && !d.c.Bool("wait"): // the order stands
+		return d.say("%s is unreachable: it drains when it is back", d.agent.ID)
+	case errors.Is(err, errAway):
+		return fmt.Errorf("agent %s is unreachable: it drains when it is back; ringmaster remove %s ends its tasks now, and the agent for good", d.agent.ID, d.agent.ID)
 	case d.c.Context.Err() != nil && d.ordered:
 		fmt.Fprintf(d.c.App.ErrWriter, "\n%s goes on draining; see ringmaster agents %s, or ringmaster undrain %s\n", d.agent.ID, d.agent.ID, d.agent.ID)
 		return exitCause(d.c.Context)
@@ -117,6 +124,9 @@ func (d *draining) begin() error {
 			return err
 		}
 		d.ordered = true
+		if d.agent.State == string(offers.AgentUnreachable) {
+			return errAway
+		}
 		if err := d.say("%s drains", named(d.agent.ID, d.agent.Name)); err != nil {
 			return err
 		}
@@ -135,6 +145,8 @@ func (d *draining) state(s offers.AgentState) error {
 		return errDrained
 	case offers.AgentDraining:
 		return nil
+	case offers.AgentUnreachable:
+		return errAway
 	}
 	return fmt.Errorf("agent %s does not drain any more: it is %s", d.agent.ID, s)
 }

@@ -360,6 +360,10 @@ func (f *fake) order(w http.ResponseWriter, r *http.Request) {
 		f.one(w, "jobs", name)
 		return
 	}
+	if id, _, drained := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/agents/"), "/drain"); drained && id == "ag-0002" {
+		_, _ = w.Write([]byte(`{"id": "ag-0002", "state": "unreachable"}`))
+		return
+	}
 	_, _ = w.Write([]byte("{}"))
 }
 

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/ringmaster-project/ringmaster/master/api"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -22,8 +24,13 @@ func act(c *cli.Context, list, verb, done string, body []byte) error {
 			return err
 		}
 		path := fmt.Sprintf("/v1/%s/%s/%s", list, url.PathEscape(t.ref()), verb)
-		if _, err := cl.Send(c.Context, http.MethodPost, path, body); err != nil {
+		answer, err := cl.Send(c.Context, http.MethodPost, path, body)
+		if err != nil {
 			return err
+		}
+		var now api.AgentAct
+		if list == "agents" && json.Unmarshal(answer, &now) == nil && now.State == offers.AgentUnreachable {
+			done = fmt.Sprintf("is unreachable: it %s when it is back", done)
 		}
 		_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", t.ref(), done)
 		return err

@@ -15,7 +15,7 @@ import (
 func (p *picture) showAgent(a *state.Agent) any {
 	v := p.room(a)
 	out := shown.Agent{
-		ID: a.ID, Name: a.Name, Host: a.Host, Address: a.Address, State: a.State, Online: p.AgentOnline[a.ID], Closed: v.Closed,
+		ID: a.ID, Name: a.Name, Host: a.Host, Address: a.Address, State: a.State, Resume: a.Resume, Online: p.AgentOnline[a.ID], Closed: v.Closed,
 		Attributes: a.Attributes, Version: a.Version,
 		Total: showTotal(a.Total), Used: showHolding(v.Used), Offered: showHolding(v.Offered), Free: showHolding(v.Free),
 		Devices: map[string]shown.Class{},

@@ -34,7 +34,7 @@ func (a *api) act(w http.ResponseWriter, r *http.Request, decide func(*picture) 
 
 // drainAgent takes an agent out of service: no more offers, and its tasks are
 // told to end. With a deadline that is the time each has between SIGTERM and
-// SIGKILL.
+// SIGKILL. One that is unreachable drains when it is back.
 func (a *api) drainAgent(w http.ResponseWriter, r *http.Request) error {
 	var order shown.Drain
 	if err := readBody(r, &order); err != nil {
@@ -45,7 +45,12 @@ func (a *api) drainAgent(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return nil, nil, err
 		}
-		if ag.State != offers.AgentActive && ag.State != offers.AgentDraining {
+		to := offers.AgentDraining
+		switch ag.State {
+		case offers.AgentActive, offers.AgentDraining:
+		case offers.AgentUnreachable:
+			to = ag.State
+		default:
 			return nil, nil, conflict("agent %s is %s; an active one can be drained", ag.ID, ag.State)
 		}
 		now := time.Now().UTC()
@@ -55,22 +60,21 @@ func (a *api) drainAgent(w http.ResponseWriter, r *http.Request) error {
 			commands = append(commands, state.Command{KillTask: &state.KillTask{Ref: t.Ref(), Order: state.KillOrder{Grace: order.Deadline, Reason: "drain", Time: now}}})
 		}
 		commands = append(commands, state.Command{SetAgentState: &state.SetAgentState{ID: ag.ID, State: offers.AgentDraining, Time: now}})
-		return commands, shown.AgentAct{ID: ag.ID, State: offers.AgentDraining}, nil
+		return commands, shown.AgentAct{ID: ag.ID, State: to}, nil
 	})
 }
 
 func (a *api) undrainAgent(w http.ResponseWriter, r *http.Request) error {
-	return a.move(w, r, offers.AgentActive, func(s offers.AgentState) bool {
-		return s == offers.AgentDraining || s == offers.AgentDrained || s == offers.AgentActive
-	}, "a draining or drained one can be undrained")
+	return a.move(w, r, offers.AgentActive, "a draining or drained one can be undrained")
 }
 
 func (a *api) removeAgent(w http.ResponseWriter, r *http.Request) error {
-	return a.move(w, r, offers.AgentGone, func(s offers.AgentState) bool { return true }, "")
+	return a.move(w, r, offers.AgentGone, "")
 }
 
-// move sets the state of an agent that is in a state from which it may.
-func (a *api) move(w http.ResponseWriter, r *http.Request, to offers.AgentState, may func(offers.AgentState) bool, hint string) error {
+// move sets the state of an agent. One that is gone may not go anywhere, but to
+// be gone again; one that is unreachable stays that until it is back.
+func (a *api) move(w http.ResponseWriter, r *http.Request, to offers.AgentState, hint string) error {
 	if err := readBody(r, &struct{}{}); err != nil {
 		return err
 	}
@@ -79,10 +83,15 @@ func (a *api) move(w http.ResponseWriter, r *http.Request, to offers.AgentState,
 		if err != nil {
 			return nil, nil, err
 		}
-		if !may(ag.State) {
+		answer := shown.AgentAct{ID: ag.ID, State: to}
+		switch {
+		case to == offers.AgentGone:
+		case ag.State == offers.AgentGone:
 			return nil, nil, conflict("agent %s is %s; %s", ag.ID, ag.State, hint)
+		case ag.State == offers.AgentUnreachable:
+			answer.State = ag.State
 		}
-		return []state.Command{{SetAgentState: &state.SetAgentState{ID: ag.ID, State: to, Time: time.Now().UTC()}}}, shown.AgentAct{ID: ag.ID, State: to}, nil
+		return []state.Command{{SetAgentState: &state.SetAgentState{ID: ag.ID, State: to, Time: time.Now().UTC()}}}, answer, nil
 	})
 }
 

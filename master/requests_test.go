@@ -106,8 +106,6 @@ func TestBadRequestsAreToldWhy(t *testing.T) {
 		{"PUT", "/v1/roles/a%20b", `{}`, 400, offers.BadMessage, "role"},
 		{"PUT", "/v1/roles/eng", strings.Repeat(" ", maxBody+1), 413, offers.TooLarge, "larger than"},
 		{"POST", "/v1/tasks/f00001:t1/kill", `{"grace": "soon"}`, 400, offers.BadMessage, "soon"},
-		{"POST", "/v1/agents/a00002/drain", ``, 409, offers.BadMessage, "is unreachable"},
-		{"POST", "/v1/agents/a00002/undrain", ``, 409, offers.BadMessage, "is unreachable"},
 		{"POST", "/v1/agents/a00001/remove", `{"now": true}`, 400, offers.BadMessage, "now"},
 		{"GET", "/v1/framework", "", 426, offers.BadMessage, "ringmaster.v1"},
 	} {
@@ -140,6 +138,10 @@ func TestOperatorsOrdersAreCommitted(t *testing.T) {
 		{"POST", "/v1/agents/a00001/drain", `{"deadline": "10m"}`, []state.Command{
 			{KillTask: &state.KillTask{Ref: t1, Order: state.KillOrder{Grace: &deadline, Reason: "drain"}}},
 			{SetAgentState: &state.SetAgentState{ID: "a00001-c0de", State: offers.AgentDraining}}}, `"draining"`},
+		{"POST", "/v1/agents/a00002/drain", ``, []state.Command{
+			{KillTask: &state.KillTask{Ref: offers.TaskRef{Framework: "f00002-c0de", Task: "t1"}, Order: state.KillOrder{Reason: "drain"}}},
+			{SetAgentState: &state.SetAgentState{ID: "a00002-c0de", State: offers.AgentDraining}}}, `"unreachable"`},
+		{"POST", "/v1/agents/a00002/undrain", ``, []state.Command{{SetAgentState: &state.SetAgentState{ID: "a00002-c0de", State: offers.AgentActive}}}, `"unreachable"`},
 		{"POST", "/v1/agents/a00002/remove", ``, []state.Command{{SetAgentState: &state.SetAgentState{ID: "a00002-c0de", State: offers.AgentGone}}}, `"gone"`},
 		{"POST", "/v1/frameworks/f00001/teardown", `{}`, []state.Command{{RemoveFramework: &state.RemoveFramework{ID: "f00001-c0de"}}}, `"id":"f00001-c0de"`},
 	} {

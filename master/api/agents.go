@@ -14,6 +14,7 @@ type Agent struct {
 	Host       string            `json:"host"`
 	Address    string            `json:"address"` // HTTP, host:port
 	State      offers.AgentState `json:"state"`
+	Resume     offers.AgentState `json:"resume,omitempty"` // of an unreachable one: its state when it is back
 	Online     bool              `json:"online"`           // connected to the leader
 	Closed     string            `json:"closed,omitempty"` // why it is offered to nobody for now, as it says
 	Attributes map[string]string `json:"attributes"`
@@ -56,7 +57,7 @@ func (p Agents) Page() ([]Agent, string) { return p.Agents, p.Next }
 // AgentAct is the answer to a change of an agent.
 type AgentAct struct {
 	ID    offers.AgentID    `json:"id"`
-	State offers.AgentState `json:"state"`
+	State offers.AgentState `json:"state"` // that it has now; unreachable: the change counts when it is back
 }
 
 // Drain asks for an agent to be taken out of service.

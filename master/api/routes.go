@@ -99,7 +99,7 @@ var Routes = []Route{
 	},
 	{Method: "GET", Path: "/v1/agents/{id}", Does: "One agent", In: []Param{byName}, Query: []Param{stale}, Gives: Agent{}},
 	{
-		Method: "POST", Path: "/v1/agents/{id}/drain", Does: "Take an agent out of service: no offers, its tasks end",
+		Method: "POST", Path: "/v1/agents/{id}/drain", Does: "Take an agent out of service: no offers, its tasks end; an unreachable one when it is back",
 		In: []Param{byName}, Takes: Drain{}, Gives: AgentAct{},
 	},
 	{
