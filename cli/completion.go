@@ -88,6 +88,9 @@ var liveArguments = map[string]string{
 	"job status": "jobs", "job logs": "jobs", "job stop": "jobs", "job scale": "jobs", "job rollback": "jobs", "job history": "jobs",
 }
 
+// onlyHere are those that do nothing to what is gone.
+var onlyHere = []string{"drain", "undrain", "remove"}
+
 // liveValues is which list the value of a flag is completed from.
 var liveValues = map[string]string{"--task": "tasks", "--agent": "agents", "--framework": "frameworks", "--role": "roles"}
 
@@ -114,7 +117,7 @@ func valuesOf(c *cli.Context, cmd *cli.Command, words []string) (all []string, k
 		}
 		return all, true
 	case liveValues[before] != "":
-		return liveIDs(c, liveValues[before], words), true
+		return liveIDs(c, liveValues[before], words, false), true
 	}
 	return nil, false
 }
@@ -150,7 +153,8 @@ func candidates(c *cli.Context, words []string) []string {
 	case cmd.Name == "systemd":
 		all = slices.Sorted(maps.Keys(unitUsers))
 	default:
-		all = liveIDs(c, liveArguments[strings.Join(path, " ")], words)
+		name := strings.Join(path, " ")
+		all = liveIDs(c, liveArguments[name], words, slices.Contains(onlyHere, name))
 	}
 	var out []string
 	for _, w := range all {
@@ -162,8 +166,9 @@ func candidates(c *cli.Context, words []string) []string {
 }
 
 // liveIDs asks the masters that the words name, or those of the environment,
-// and is silent about failures: nobody reads them behind a half-typed line.
-func liveIDs(c *cli.Context, list string, words []string) []string {
+// and is silent about failures: nobody reads them behind a half-typed line. With here
+// agents that are gone are left out.
+func liveIDs(c *cli.Context, list string, words []string, here bool) []string {
 	if list == "" {
 		return nil
 	}
@@ -179,6 +184,9 @@ func liveIDs(c *cli.Context, list string, words []string) []string {
 	}
 	var out []string
 	for _, t := range things {
+		if here && t.gone() {
+			continue
+		}
 		out = append(out, cmp.Or(t.ID, t.Name)) // a master has a name only
 	}
 	return out

@@ -23,6 +23,9 @@ type thing struct {
 	State     string `json:"state"`        // not of frameworks
 }
 
+// gone reports whether it is an agent that is gone.
+func (t thing) gone() bool { return t.Framework == "" && t.State == string(offers.AgentGone) }
+
 // ref is how the masters' paths name the thing.
 func (t thing) ref() string {
 	if t.Framework != "" {
@@ -122,11 +125,10 @@ func matching(all []thing, list, text string) []thing {
 // atHand leaves out agents that are gone where others are not: one that came
 // back as a new one has its name still.
 func atHand(found []thing) []thing {
-	gone := func(t thing) bool { return t.Framework == "" && t.State == string(offers.AgentGone) }
-	if slices.IndexFunc(found, func(t thing) bool { return !gone(t) }) < 0 {
+	if slices.IndexFunc(found, func(t thing) bool { return !t.gone() }) < 0 {
 		return found
 	}
-	return slices.DeleteFunc(found, gone)
+	return slices.DeleteFunc(found, thing.gone)
 }
 
 // taskPath returns the path of the task that text names.
