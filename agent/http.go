@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -151,11 +152,39 @@ func (a *Agent) more(ref offers.TaskRef, follow bool) <-chan struct{} {
 }
 
 func (a *Agent) serveFile(w http.ResponseWriter, r *http.Request, ref offers.TaskRef) error {
-	return a.sandboxes.ServeFile(w, r, ref, r.PathValue("path"), func(files []sandbox.Entry) {
+	ranged := &ranged{ResponseWriter: w, asked: r.Header.Get("Range")}
+	return a.sandboxes.ServeFile(ranged, r, ref, r.PathValue("path"), func(files []sandbox.Entry) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{"files": files}) // a reader that left
 	})
 }
+
+// ranged answers a range that a file has not as every other error is answered,
+// in place of what the standard library says.
+type ranged struct {
+	http.ResponseWriter
+	asked   string
+	refused bool
+}
+
+func (w *ranged) WriteHeader(status int) {
+	if status != http.StatusRequestedRangeNotSatisfiable {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.refused = true
+	refuse(w.ResponseWriter, status, offers.Errorf(offers.BadMessage, "range is %.60q; it is bytes=FIRST-LAST, and begins within the file", w.asked))
+}
+
+func (w *ranged) Write(data []byte) (int, error) {
+	if w.refused {
+		return len(data), nil
+	}
+	return w.ResponseWriter.Write(data)
+}
+
+// ReadFrom lets the kernel send a file itself.
+func (w *ranged) ReadFrom(from io.Reader) (int64, error) { return io.Copy(w.ResponseWriter, from) }
 
 // answer turns an error into its status.
 func (a *Agent) answer(w http.ResponseWriter, err error) {

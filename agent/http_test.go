@@ -72,6 +72,32 @@ func TestSandboxOverHTTP(t *testing.T) {
 			t.Errorf("%s: %d %q, want %d %q", path, status, body, want.status, want.body)
 		}
 	}
+	for span, want := range map[string]struct {
+		status int
+		body   string
+	}{
+		"bytes=1-2":  {206, "at"},
+		"bytes=9-":   {416, `{"error":{"code":"bad_message","message":"range is \"bytes=9-\"; it is bytes=FIRST-LAST, and begins within the file"}}` + "\n"},
+		"bytes=x-2":  {416, `"bad_message"`},
+		"lines=1-2":  {416, `"bad_message"`},
+		"bytes=-100": {206, "data"},
+	} {
+		request, err := http.NewRequest("GET", "http://"+h.Address()+base+"/files/d/f", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Range", span)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		refused := response.Header.Get("Content-Type") == "application/json"
+		if err != nil || response.StatusCode != want.status || !strings.Contains(string(body), want.body) || refused != (want.status == 416) {
+			t.Errorf("%s: %d %s %s, %v", span, response.StatusCode, response.Header, body, err)
+		}
+	}
 	_, body := get(t, h, base+"/files/", "")
 	var list struct {
 		Files []struct {
