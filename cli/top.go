@@ -18,7 +18,7 @@ func topCommand() *cli.Command {
 		Description: examples("ringmaster top", "ringmaster top --view tasks --masters 10.0.0.1:5050,10.0.0.2:5050") +
 			"\n\nKeys: 1 to 4 or tab for a view; arrows, page up and down, home and end to move; enter for one thing" +
 			"\nand what happened to it, esc back; / to filter; < and > to sort by another column, r to reverse;" +
-			"\nw for more columns; q ends. A bar is what is used, what is offered and what is free.",
+			"\nw for more columns; ? for what the keys do; q ends. A bar is what is used, what is offered and what is free.",
 		Flags: clientFlags(
 			&cli.StringFlag{Name: "view", Usage: "begin with `VIEW`: agents, tasks, roles or rings", Value: "agents"},
 			&cli.BoolFlag{Name: "no-color", Usage: "no colour on a terminal, as NO_COLOR in the environment"},

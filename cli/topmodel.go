@@ -21,6 +21,7 @@ type topModel struct {
 	wide          bool
 	view          int
 	typing        bool // a filter
+	helping       bool // the keys are shown, in place of everything
 
 	stands  []stand // one a view, as the tables
 	tables  []topTable
@@ -115,6 +116,8 @@ func (m *topModel) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.edit(name, msg.Text)
 	case name == "q":
 		return tea.Quit
+	case m.helping || name == "?":
+		m.helping = !m.helping
 	case m.open != "" && (name == "esc" || name == "enter" || name == "backspace" || name == "left"):
 		m.look(topWant{view: m.view})
 	case m.open != "":

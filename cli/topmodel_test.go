@@ -104,6 +104,7 @@ func TestTopScreens(t *testing.T) {
 		{"rings", 80, 24, []string{"tab", "tab", "tab"}},
 		{"rings-end", 60, 12, []string{"4", "end"}},
 		{"ring", 80, 24, []string{"4", "down", "enter"}},
+		{"keys", 40, 10, []string{"?"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage(t, false)
@@ -116,6 +117,27 @@ func TestTopScreens(t *testing.T) {
 			golden(t, c.name, s.screen())
 			holds(t, s)
 		})
+	}
+}
+
+// TestTopKeys: the keys are shown over whatever is looked at, and any one goes back
+// there and does nothing else; in a filter ? is what is looked for.
+func TestTopKeys(t *testing.T) {
+	s := newStage(t, false)
+	s.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	s.answer(t)
+	before := s.screen()
+	s.press("?")
+	if got := strings.Join(s.screen(), "\n"); !strings.Contains(got, "sort by another column") || !strings.Contains(got, helpKeys) {
+		t.Errorf("the keys are not shown: %s", got)
+	}
+	s.press("2")
+	if !slices.Equal(s.screen(), before) {
+		t.Errorf("it does not go back: %q", s.screen())
+	}
+	s.press("/", "a?")
+	if s.helping || s.stands[0].filter != "a?" {
+		t.Errorf("the filter is %q", s.stands[0].filter)
 	}
 }
 

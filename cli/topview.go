@@ -15,9 +15,10 @@ import (
 
 const (
 	mark     = "> " // before the chosen row
-	topKeys  = "1-4 view  ↑↓ move  enter detail  / filter  < > sort  r reverse  w wide  q end"
-	oneKeys  = "esc back  ↑↓ scroll  1-4 view  w wide  q end"
+	topKeys  = "1-4 view  ↑↓ move  enter detail  / filter  < > sort  r reverse  ? keys  q end"
+	oneKeys  = "esc back  ↑↓ scroll  1-4 view  w wide  ? keys  q end"
 	editKeys = "enter keeps the filter  esc drops it"
+	helpKeys = "any key goes back  q end"
 
 	leastWidth, leastHeight = 40, 10
 
@@ -26,6 +27,20 @@ const (
 	// topSilence is after how long without an answer the header says so.
 	topSilence = 3 * topEvery
 )
+
+// topHelp is what each key does, in no more lines than the smallest terminal has
+// above the footer.
+var topHelp = [][2]string{
+	{"1-4 tab", "another view"},
+	{"↑↓ j k", "move, a screen by pgup pgdn"},
+	{"home end", "the first, the last"},
+	{"enter esc", "all of one thing, and back"},
+	{"/ esc", "filter, and drop it"},
+	{"< >", "sort by another column"},
+	{"r", "sort the other way round"},
+	{"w", "more columns, or fewer"},
+	{"q", "end"},
+}
 
 func (m *topModel) View() tea.View {
 	v := tea.NewView(strings.Join(m.screen(), "\n"))
@@ -38,12 +53,23 @@ func (m *topModel) screen() []string {
 	if m.width < leastWidth || m.height < leastHeight {
 		return m.clip([]string{fmt.Sprintf("%dx%d is too small a", m.width, m.height), fmt.Sprintf("terminal: top needs %dx%d", leastWidth, leastHeight)})
 	}
-	lines := append(m.header(), m.tabs())
-	lines = append(lines, m.body()...)
+	lines := helpLines()
+	if !m.helping {
+		lines = append(append(m.header(), m.tabs()), m.body()...)
+	}
 	for len(lines) < m.height-1 {
 		lines = append(lines, "")
 	}
 	return m.clip(append(lines, m.footer()))
+}
+
+// helpLines says what the keys do.
+func helpLines() []string {
+	var lines []string
+	for _, k := range topHelp {
+		lines = append(lines, fmt.Sprintf("%-10s %s", k[0], k[1]))
+	}
+	return lines
 }
 
 func (m *topModel) clip(lines []string) []string {
@@ -254,6 +280,8 @@ func (m *topModel) rows() []string {
 func (m *topModel) footer() string {
 	keys := topKeys
 	switch {
+	case m.helping:
+		keys = helpKeys
 	case m.typing:
 		keys = editKeys
 	case m.open != "":
