@@ -205,9 +205,9 @@ func (m *topModel) tabs() string {
 	p := m.page()
 	var parts []string
 	for i, v := range topViews {
-		name := fmt.Sprintf(" %d %s ", i+1, v.name)
+		name := fmt.Sprintf(" %d:%s ", i+1, v.name)
 		if i == m.view {
-			name = p.ink("1", fmt.Sprintf("[%d %s]", i+1, v.name))
+			name = p.ink("1", fmt.Sprintf("[%d:%s]", i+1, v.name))
 		}
 		parts = append(parts, name)
 	}
