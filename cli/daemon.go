@@ -13,6 +13,8 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/hashicorp/go-hclog"
 	"github.com/urfave/cli/v2"
+
+	"github.com/ringmaster-project/ringmaster/master/replica"
 )
 
 // openLog returns the log of a daemon, on standard error. A cluster of one
@@ -162,10 +164,13 @@ func addressInUse(err error) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
 	}
-	at := "the address"
+	at, flag := "the address", "--http"
+	if errors.Is(err, replica.ErrListen) {
+		flag = "--raft"
+	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Addr != nil {
 		at = op.Addr.String()
 	}
-	return fmt.Errorf("%s is in use, maybe by another ringmaster: stop it, or give another --http (or, where it is that of a master, --raft)", at)
+	return fmt.Errorf("%s is in use, maybe by another ringmaster: stop it, or give another %s", at, flag)
 }

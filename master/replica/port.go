@@ -51,10 +51,13 @@ type port struct {
 
 var _ raft.StreamLayer = (*port)(nil)
 
+// ErrListen says that the address of Config.Listen can't be listened on.
+var ErrListen = errors.New("raft")
+
 func openPort(c Config, self string) (*port, error) {
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("raft: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrListen, err)
 	}
 	advertised, err := Advertised(listener.Addr(), c.Advertise)
 	if err != nil {
