@@ -39,7 +39,7 @@ type waste struct {
 	stake
 
 	few     [wasteInAll]rings.Sampled // who is compared
-	touched int64
+	touched int64                     // keeps loads alive whose purpose is the cache
 }
 
 // The bounds of a search. A ring offers its closest agents only.
@@ -103,7 +103,7 @@ func (w *waste) least(s *search) (best int, sure bool) {
 	cursor := s.m.index.Candidates(rings.Kind(s.d.column), s.d.need)
 	few := w.few[:cursor.Sample(w.few[:], wasteOfRing)]
 	for _, a := range few {
-		w.touched += s.m.gauges[s.d.asks[0].class][a.Slot].capacity
+		w.touched += s.m.gauges[s.d.asks[0].class][a.Slot].capacity + s.m.index.FreeOf(a)[0]
 	}
 	s.looks += len(few)
 	for _, a := range few {
