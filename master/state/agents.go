@@ -1,6 +1,7 @@
 package state
 
 import (
+	"strings"
 	"time"
 
 	"github.com/ringmaster-project/ringmaster/master/state/trie"
@@ -14,12 +15,15 @@ func (tx *tx) registerAgent(c *RegisterAgent) Result {
 	if c.Agent.Name == "" {
 		return refuse(offers.BadMessage, "agent name is empty")
 	}
-	other := tx.agentNamed(c.Agent.Name)
+	if strings.IndexByte(c.Agent.Name, 0) >= 0 { // it can't be a part of a key
+		return refuse(offers.BadMessage, "agent name %.60q has a zero byte", c.Agent.Name)
+	}
+	other := tx.named.Get(trie.Path{c.Agent.Name})
 	if c.Agent.ID == "" {
 		return tx.newAgent(c, other)
 	}
-	old, ok := tx.agents.Get([]byte(c.Agent.ID))
-	if !ok || old.State == offers.AgentGone {
+	old := tx.agents.Get(agentPath(c.Agent.ID))
+	if old == nil || old.State == offers.AgentGone {
 		return refuse(offers.UnknownAgent, "agent %.60q is not known any more; it can register as a new one, without an id", c.Agent.ID)
 	}
 	if other != nil && other.ID != old.ID {
@@ -32,11 +36,10 @@ func (tx *tx) registerAgent(c *RegisterAgent) Result {
 		a.State, a.Resume, a.Since = old.Resume, "", c.Time
 	}
 	if old.Name != a.Name {
-		tx.named.Delete([]byte(old.Name))
-		tx.named.Insert([]byte(a.Name), a.ID)
+		tx.named.Delete(trie.Path{old.Name})
 	}
 	tx.examine(&a, old, c)
-	tx.agents.Insert([]byte(a.ID), &a)
+	tx.enterAgent(&a)
 	return Result{Value: &a}
 }
 
@@ -78,24 +81,20 @@ func (tx *tx) newAgent(c *RegisterAgent, other *Agent) (r Result) {
 	tx.counters.Agents++
 	a := &Agent{Agent: c.Agent, State: offers.AgentActive, Registered: c.Time, Registrations: 1, Since: c.Time, Token: c.Next}
 	a.ID = offers.AgentID(mint(agentLetter, tx.counters.Agents, tx.cluster))
-	tx.agents.Insert([]byte(a.ID), a)
-	tx.named.Insert([]byte(a.Name), a.ID)
+	tx.enterAgent(a)
 	r.Value = a
 	return r
 }
 
-func (tx *tx) agentNamed(name string) *Agent {
-	id, ok := tx.named.Get([]byte(name))
-	if !ok {
-		return nil
-	}
-	a, _ := tx.agents.Get([]byte(id))
-	return a
+// enterAgent enters what is known by now of an agent that is not gone.
+func (tx *tx) enterAgent(a *Agent) {
+	tx.agents.Put(a)
+	tx.named.Put(a)
 }
 
 func (tx *tx) setAgentState(c *SetAgentState) Result {
-	old, ok := tx.agents.Get([]byte(c.ID))
-	if !ok {
+	old := tx.agents.Get(agentPath(c.ID))
+	if old == nil {
 		return refuse(offers.UnknownAgent, "agent %.60q is not known", c.ID)
 	}
 	if c.State == offers.AgentGone && old.State != offers.AgentGone {
@@ -115,7 +114,7 @@ func (tx *tx) setAgentState(c *SetAgentState) Result {
 	if a.State != old.State {
 		a.Since = c.Time
 	}
-	tx.agents.Insert([]byte(a.ID), &a)
+	tx.enterAgent(&a)
 	return Result{Value: &a}
 }
 
@@ -174,8 +173,8 @@ func (tx *tx) loseAgent(old *Agent, at time.Time) (*Agent, []*Task) {
 	a := *old
 	a.State, a.Resume, a.Since = offers.AgentGone, "", at
 	a.Ended = tx.nextEnd()
-	tx.agents.Insert([]byte(a.ID), &a)
-	tx.named.Delete([]byte(a.Name))
+	tx.agents.Put(&a)
+	tx.named.Delete(trie.Path{a.Name})
 	tx.gone.add(a.Ended, a.ID)
 	return &a, ended
 }

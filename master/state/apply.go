@@ -27,8 +27,8 @@ type tx struct {
 	cluster  string
 	counters counters
 
-	agents     *iradix.Txn[*Agent]
-	named      *iradix.Txn[offers.AgentID]
+	agents     *trie.Txn[Agent]
+	named      *trie.Txn[Agent]
 	gone       past[offers.AgentID]
 	roles      *iradix.Txn[*offers.RoleSettings]
 	stores     *iradix.Txn[*store]

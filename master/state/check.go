@@ -6,6 +6,7 @@ import (
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
+	"github.com/ringmaster-project/ringmaster/master/state/trie"
 	"github.com/ringmaster-project/ringmaster/offers"
 )
 
@@ -51,9 +52,10 @@ func (c *checker) end(n uint64, who string) {
 
 func (c *checker) checkAgents() {
 	named, gone := 0, 0
-	for key, a := range entries(c.agents) {
+	for a := range c.agents.All() {
+		key := string(a.ID)
 		n := number(agentLetter, key, c.cluster)
-		c.require(string(a.ID) == key && n > 0 && n <= c.counters.Agents, "agent %q has a key or a number that is not its own", key)
+		c.require(n > 0 && n <= c.counters.Agents, "agent %q has a number that is not its own", key)
 		c.require(a.Name != "", "agent %s has no name", key)
 		switch a.State {
 		case offers.AgentGone:
@@ -63,8 +65,7 @@ func (c *checker) checkAgents() {
 			c.require(id == a.ID, "gone agent %s is not in the history", key)
 		case offers.AgentActive, offers.AgentDraining, offers.AgentDrained, offers.AgentUnreachable:
 			named++
-			id, _ := c.named.Get([]byte(a.Name))
-			c.require(id == a.ID, "agent %s is not found by its name", key)
+			c.require(c.named.Get(trie.Path{a.Name}) == a, "agent %s is not found by its name", key)
 			c.require(a.Ended == 0, "agent %s has an end", key)
 		default:
 			c.require(false, "agent %s: state %q is unknown", key, a.State)

@@ -13,7 +13,7 @@ func (tx *tx) forget() {
 		tx.tasks.Delete(pathOf(ref))
 	}
 	for tx.gone.n > MaxGoneAgents {
-		tx.agents.Delete([]byte(tx.gone.oldest()))
+		tx.agents.Delete(agentPath(tx.gone.oldest()))
 	}
 	for tx.removed.n > MaxRemovedFrameworks {
 		tx.frameworks.Delete([]byte(tx.removed.oldest()))

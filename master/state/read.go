@@ -16,22 +16,13 @@ func (s *State) ClusterID() string { return s.cluster }
 func (s *State) Applied() uint64 { return s.counters.Applied }
 
 // Agent returns the agent of that id, nil when it is unknown or forgotten.
-func (s *State) Agent(id offers.AgentID) *Agent {
-	a, _ := s.agents.Get([]byte(id))
-	return a
-}
+func (s *State) Agent(id offers.AgentID) *Agent { return s.agents.Get(agentPath(id)) }
 
 // AgentNamed returns the agent of that name that is not gone, or nil.
-func (s *State) AgentNamed(name string) *Agent {
-	id, ok := s.named.Get([]byte(name))
-	if !ok {
-		return nil
-	}
-	return s.Agent(id)
-}
+func (s *State) AgentNamed(name string) *Agent { return s.named.Get(trie.Path{name}) }
 
 // Agents yields every agent, the gone ones too, the eldest first.
-func (s *State) Agents() iter.Seq[*Agent] { return values(s.agents.Root(), nil) }
+func (s *State) Agents() iter.Seq[*Agent] { return s.agents.All() }
 
 // Framework returns the framework of that id, also when it is removed; nil
 // when it is unknown or forgotten.

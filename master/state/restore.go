@@ -206,12 +206,20 @@ func (tx *tx) restore(kind recordKind, payload []byte, busy map[offers.Framework
 }
 
 func (tx *tx) restoreAgent(a *Agent) error {
+	for _, text := range []string{string(a.ID), a.Name} {
+		if text == "" || strings.IndexByte(text, 0) >= 0 { // it can't be a part of a key
+			return fmt.Errorf("%.60q is neither the id nor the name of an agent", text)
+		}
+	}
 	if a.Ended > 0 {
 		tx.gone.add(a.Ended, a.ID)
-	} else if err := enter(tx.named, []byte(a.Name), a.ID); err != nil {
-		return err
+	} else if tx.named.Put(a) != nil {
+		return errTwice
 	}
-	return enter(tx.agents, []byte(a.ID), a)
+	if tx.agents.Put(a) != nil {
+		return errTwice
+	}
+	return nil
 }
 
 func (tx *tx) restoreTask(r *TaskRecord, busy map[offers.FrameworkID]int) error {

@@ -30,8 +30,8 @@ type State struct {
 	cluster  string
 	counters counters
 
-	agents     *iradix.Tree[*Agent]         // by id
-	named      *iradix.Tree[offers.AgentID] // agents that are not gone, by name
+	agents     *trie.Tree[Agent]            // by id
+	named      *trie.Tree[Agent]            // agents that are not gone, by name
 	gone       *iradix.Tree[offers.AgentID] // gone agents, by Ended
 	roles      *iradix.Tree[*offers.RoleSettings]
 	stores     *iradix.Tree[*store]             // by framework that ever wrote
@@ -59,13 +59,19 @@ type counters struct {
 // out no id before Init named the cluster.
 func New() *State {
 	return &State{
-		agents: iradix.New[*Agent](), named: iradix.New[offers.AgentID](), gone: iradix.New[offers.AgentID](),
+		agents: trie.New(agentByID), named: trie.New(agentByName), gone: iradix.New[offers.AgentID](),
 		roles: iradix.New[*offers.RoleSettings](), stores: iradix.New[*store](),
 		frameworks: iradix.New[*Framework](), removed: iradix.New[offers.FrameworkID](), busy: iradix.New[int](),
 		tasks: trie.New(byFramework), living: trie.New(byAgent), unacked: trie.New(byAgent),
 		history: iradix.New[offers.TaskRef](),
 	}
 }
+
+func agentByID(a *Agent) trie.Path { return agentPath(a.ID) }
+
+func agentByName(a *Agent) trie.Path { return trie.Path{a.Name} }
+
+func agentPath(id offers.AgentID) trie.Path { return trie.Path{string(id)} }
 
 // Tasks are kept under two keys.
 

@@ -20,8 +20,8 @@ func (tx *tx) launch(record *TaskRecord) Result {
 	if old != nil && !old.Acknowledged {
 		return refuse(offers.TaskIDInUse, "task %s is in use: it lives, or its end is not acknowledged", ref.Task)
 	}
-	a, ok := tx.agents.Get([]byte(record.Agent))
-	if !ok || a.State != offers.AgentActive {
+	a := tx.agents.Get(agentPath(record.Agent))
+	if a == nil || a.State != offers.AgentActive {
 		return refuse(offers.OfferGone, "agent %.60q takes no tasks any more", record.Agent)
 	}
 	if old != nil {
@@ -50,7 +50,7 @@ func (tx *tx) task(r *TaskRecord) *Task {
 			r.User = f.User
 		}
 	}
-	if a, ok := tx.agents.Get([]byte(r.Agent)); ok {
+	if a := tx.agents.Get(agentPath(r.Agent)); a != nil {
 		r.Agent = a.ID
 	}
 	terms := r.terms()
