@@ -51,7 +51,7 @@ func benchAgents(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	collectLess()
+	collectLess(loadRoom)
 	fleet, err := simulated.Open(simulated.Config{
 		Count: c.Int("count"), Name: c.String("name"), Masters: cl.Masters(), Resources: c.String("resources"),
 		TaskTime: taskTime.Std(), Version: Version, Door: cl.Door(), Logger: openLog(&settings{logLevel: "info"}, "bench", c.App.ErrWriter),

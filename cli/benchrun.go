@@ -109,7 +109,7 @@ func benchRun(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	collectLess()
+	collectLess(loadRoom)
 	var runs []benchResult
 	for range b.repeats {
 		r, err := b.run(c.Context)

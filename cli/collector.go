@@ -22,6 +22,10 @@ const (
 	leastRoom = 384 << 20
 	mostRoom  = 512 << 20
 	wholeHeap = 1 << 30
+	// loadRoom is leastRoom of the processes that only make load, and so the whole
+	// heap: to collect the garbage of 19,000 agents of one process takes a core for as
+	// long as a leader's, and none of them would have it in a process of its own.
+	loadRoom = wholeHeap
 	// scarce is the part of the memory there is that leastRoom may take.
 	scarce = 16
 	// leastHeap is what the runtime takes for in use where less is: its least heap
@@ -29,16 +33,16 @@ const (
 	leastHeap = 4 << 20
 )
 
-// collectLess has the garbage collector run when that has been allocated, unless
-// GOGC says otherwise. It starts no goroutine: the runtime calls it after each
-// collection.
-func collectLess() {
+// collectLess has the garbage collector run when that has been allocated, with wanted
+// in the place of leastRoom, unless GOGC says otherwise. It starts no goroutine: the
+// runtime calls it after each collection.
+func collectLess(wanted int64) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	least := uint64(0)
 	if memory, err := inventory.Memory(); err == nil {
-		least = uint64(min(memory/scarce, leastRoom))
+		least = uint64(min(memory/scarce, wanted))
 	}
 	debug.SetGCPercent(percentFor(heapInUse(), least))
 	afterEachCollection(func(inUse uint64) { debug.SetGCPercent(percentFor(inUse, least)) })

@@ -26,7 +26,7 @@ func masterCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			collectLess()
+			collectLess(leastRoom)
 			log := openLog(s, "master", c.App.ErrWriter)
 			defer reloading(c, log, masterDefaults, opts)()
 			t, endTraces, err := openTracer(s, "master", log)
