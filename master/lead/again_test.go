@@ -241,7 +241,8 @@ func TestNoRunningAfterKilling(t *testing.T) {
 // again.
 func TestNothingOldAfterANewLeader(t *testing.T) {
 	for _, c := range []struct{ seen, listed offers.State }{
-		{offers.Killing, offers.Killing}, {offers.Killing, offers.Running}, {offers.Finished, offers.Finished}, {offers.Finished, offers.Running},
+		{offers.Killing, offers.Killing}, {offers.Killing, offers.Running}, {offers.Killing, offers.Killed},
+		{offers.Finished, offers.Finished}, {offers.Finished, offers.Running},
 	} {
 		l := newScene(t)
 		a, h := l.author(""), l.host("a", "")

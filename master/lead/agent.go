@@ -342,14 +342,20 @@ func (c *Core) returned(t *state.Task, listed wire.AgentTask) {
 	asked := c.unsure[t.Ref()] && now != offers.Staging // which was the answer
 	delete(c.unsure, t.Ref())
 	status := offers.Status{Task: t.ID, Agent: t.Agent, State: now, Healthy: listed.Healthy, Started: listed.Started, Time: c.wall()}
+	killing := t.Kill != nil && (!known || last.State == offers.Unreachable)
 	switch {
+	case now.Terminal() && killing:
+		// So its framework may have seen it, and the agent may have to tell still
+		// what came before that, and that.
+		status.State = offers.Killing
+		c.delivery.last.set(t.Ref(), status)
 	case now.Terminal() || !now.Known():
 	case t.Kill != nil && now == offers.Running, t.Doubtful && (now == offers.Starting || now == offers.Staging):
 		// Its framework may have seen it killing, or running, already: an older
 		// copy of the checkpoint does not know, and an agent that was away may have
 		// told less than a leader has of it. The order makes the agent say
 		// killing itself, and what else is true it says once it has looked.
-		if t.Kill != nil && (!known || last.State == offers.Unreachable) {
+		if killing {
 			status.State = offers.Killing
 		}
 		c.delivery.last.set(t.Ref(), status)
