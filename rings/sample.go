@@ -18,9 +18,6 @@ func (c *Cursor) Sample(some []Sampled, ofRing int) int {
 		panic("rings: cursor used after the index changed")
 	}
 	s := sample{some: some, ofRing: ofRing}
-	if c.inside && c.member() {
-		c.give(&s)
-	}
 	for s.n < len(some) && (c.leaf != none || c.stretch()) {
 		if c.leaf != none {
 			c.sampleLeaf(&s)

@@ -28,6 +28,7 @@ func TestRegisterAgent(t *testing.T) {
 	l.refused(offers.UnknownAgent, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: "a00009-c0de", Name: "x"}}})
 	l.refused(offers.UnknownAgent, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: "a00001-beef", Name: "x"}}})
 	l.refused(offers.BadMessage, Command{RegisterAgent: &RegisterAgent{}})
+	l.refused(offers.BadMessage, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{Name: "x\x00"}}})
 	l.move(b.ID, offers.AgentGone)
 	l.refused(offers.UnknownAgent, Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: b.ID, Name: "two"}}})
 	l.do(Command{RegisterAgent: &RegisterAgent{Agent: offers.Agent{ID: a.ID, Name: "two"}}})

@@ -88,6 +88,7 @@ func TestSnapshotRefusals(t *testing.T) {
 		"claims 1152921504606":     append(bytes.Clone(start), 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f),
 		"the header comes first":   seal(1, start, agent),
 		"record 1 is of kind head": seal(2, start, head, head),
+		"neither the id nor":       seal(2, start, head, record(t, recordAgent, &Agent{Agent: offers.Agent{ID: "a00001-c0de", Name: "a\x00"}, State: offers.AgentActive})),
 		"there twice":              seal(3, start, head, agent, agent),
 		"the kind is unknown":      seal(2, start, head, []byte{99, 0}),
 		"says 7":                   seal(7, start, head),
