@@ -94,7 +94,7 @@ func TestSandboxOverHTTP(t *testing.T) {
 		body, err := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		refused := response.Header.Get("Content-Type") == "application/json"
-		if err != nil || response.StatusCode != want.status || !strings.Contains(string(body), want.body) || refused != (want.status == 416) {
+		if err != nil || response.StatusCode != want.status || !strings.Contains(string(body), want.body) || refused != (want.status == 416) || refused && !json.Valid(body) {
 			t.Errorf("%s: %d %s %s, %v", span, response.StatusCode, response.Header, body, err)
 		}
 	}
